@@ -157,6 +157,20 @@ impl<S: ReadAt> SeekReader<S> {
     /// The bytes of the source that [`read_at`](Self::read_at) needs next for a range of the
     /// plaintext: whole chunks, without the first one if it is kept. A source that takes long to
     /// answer can fetch them in one go.
+    ///
+    /// ```
+    /// use palladion_file::{ChunkSize, Encryptor, MasterKey, SeekReader};
+    ///
+    /// let key = MasterKey::generate()?;
+    /// let mut file = Vec::new();
+    /// Encryptor::new(&key).chunk_size(ChunkSize::MIN).run(&[b'x'; 5000][..], &mut file)?;
+    ///
+    /// let reader = SeekReader::new(&key, &file[..])?;
+    /// assert_eq!(reader.fetch(1000..2000), 128..128 + 2 * 1060);
+    /// reader.read_at(&mut [0; 1000], 1000)?;
+    /// assert_eq!(reader.fetch(2000..3000), 128 + 2 * 1060..128 + 3 * 1060);
+    /// # Ok::<(), palladion_file::Error>(())
+    /// ```
     #[must_use]
     pub fn fetch(&self, plaintext: Range<u64>) -> Range<u64> {
         let mut chunks = self.shared.layout.chunks_of(plaintext.clone());

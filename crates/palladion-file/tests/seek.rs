@@ -55,6 +55,26 @@ fn place(random: &mut Random, len: usize) -> usize {
 }
 
 #[test]
+fn fetch_says_what_is_read() {
+    let text = text(20 * CHUNK + 7);
+    let file = encrypt_in_chunks(ChunkSize::MIN, &text);
+    let chunk = (CHUNK + 36) as u64;
+    with_new_seeds(10, |random| {
+        let reader = SeekReader::new(&key(), Counting::new(&file[..])).unwrap();
+        for _ in 0..100 {
+            let (start, len) = (place(random, text.len()), random.below(5 * CHUNK));
+            let range = reader.fetch(start as u64..(start + len) as u64);
+            reader.get_ref().taken();
+            reader.read_at(&mut vec![0; len], start as u64).unwrap();
+            let (_, read) = reader.get_ref().taken();
+            // The last chunk of the range may be kept too.
+            let fetched = range.end - range.start;
+            assert!(read == fetched || read + chunk >= fetched && read < fetched, "{range:?}");
+        }
+    });
+}
+
+#[test]
 fn random_reads() {
     let reads = if cfg!(palladion_test_reduced) { 5 } else { 1000 };
     with_new_seeds(10, |random| {
