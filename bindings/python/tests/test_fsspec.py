@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import io
 import json
@@ -198,7 +199,7 @@ def test_parts(place: tuple[Any, str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "cache", ["readahead", "none", "bytes", "blockcache", "background", "first", "all", "mmap"]
+    "cache", ["readahead", "none", "bytes", "blockcache", "background", "first", "all"]
 )
 def test_like_a_file_in_memory(cache: str) -> None:
     fs = PalladionFileSystem(Memory(), key=KEY, chunk_size=CHUNK)
@@ -361,6 +362,22 @@ def test_what_raises_does_not_appear(tmp_path: pathlib.Path) -> None:
     assert not is_complete(below.cat_file("file"))
     with pytest.raises(files.TruncatedError):
         fs.open("file")
+
+
+def test_compression(place: tuple[Any, str]) -> None:
+    fs, folder = place
+    path, content = f"{folder}/text.gz", text(10) * 1000
+    with fsspec.core.OpenFile(fs, path, "wb", compression="infer") as file:
+        file.write(content)
+    assert fs.size(path) < 1000 and gzip.decompress(fs.cat_file(path)) == content
+    with fs.open(path, compression="infer") as file:
+        assert file.read() == content
+    # Nothing would close the encrypted file, so it would be discarded.
+    with pytest.raises(ValueError, match="fsspec.open"):
+        fs.open(path, "wb", compression="gzip")
+    with fs.open(f"{folder}/text", "wb", compression="infer") as file:
+        file.write(content)
+    assert fs.size(f"{folder}/text") == 10_000
 
 
 def test_transactions(tmp_path: pathlib.Path) -> None:

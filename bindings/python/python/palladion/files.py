@@ -431,7 +431,7 @@ class DecryptReader(_output.Layer):
 
 
 class _Reader(io.BufferedReader):
-    """A buffered reader. What can seek keeps a chunk itself, so a small buffer reads little ahead."""
+    """A buffered reader, whose buffer is small if the file below keeps a chunk itself."""
 
     def __init__(self, raw: DecryptReader) -> None:
         chunk_size = raw._open().chunk_size

@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fsspec import AbstractFileSystem, filesystem  # type: ignore[import-untyped]
+from fsspec.core import get_compression  # type: ignore[import-untyped]
 from fsspec.implementations.chained import ChainedFileSystem  # type: ignore[import-untyped]
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 from fsspec.spec import AbstractBufferedFile  # type: ignore[import-untyped]
@@ -136,6 +137,24 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
             if not key_file:
                 raise ValueError("no key: pass key_file, or set PALLADION_KEY_FILE")
         return {"key": key, "key_file": key_file, "passphrase": passphrase}
+
+    def open(
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: int | None = None,
+        cache_options: dict[str, Any] | None = None,
+        compression: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """Opens a file to read it, or to write a new one.
+
+        To compress a new file, use :func:`fsspec.open`.
+        """
+        if "r" not in mode and get_compression(path, compression) is not None:
+            # Compressors do not close the file below, which would then be discarded.
+            raise ValueError("use fsspec.open(url, mode, compression=...) to compress a new file")
+        return super().open(path, mode, block_size, cache_options, compression, **options)
 
     # Reading
 
