@@ -195,6 +195,8 @@ def test_parts(place: tuple[Any, str]) -> None:
     with pytest.raises(ValueError, match="same length"):
         fs.cat_ranges([path], [1, 2], [3])
     assert fs.cat([path, other]) == {path: content, other: content[::-1]}
+    with fs.open(path) as file:
+        assert file.size == len(content)
     assert fs.head(path, 10) == content[:10] and fs.tail(path, 10) == content[-10:]
 
 

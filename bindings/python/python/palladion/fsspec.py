@@ -197,7 +197,9 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
             )
         reader = self._reader(path)
         if type(self.fs) is LocalFileSystem or not reader.seekable():
-            return files._Reader(reader)
+            file = files._Reader(reader)
+            setattr(file, "size", reader._open().size)  # as files of fsspec have it
+            return file
         cache_type = options.get("cache_type", "readahead")
         return _File(self, path, reader, block_size, cache_type, cache_options)
 
