@@ -101,7 +101,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
             raise TypeError("pass one of key (32 bytes), key_file and passphrase")
         if fs is None and target_protocol is None:
             raise ValueError("name the file system below, as in palladion::file:///some/file")
-        self.fs = fs or filesystem(target_protocol, **(target_options or {}))
+        self.fs = filesystem(target_protocol, **(target_options or {})) if fs is None else fs
         self._secret_of_caller = (key, key_file, passphrase)
         self._max_kdf_memory = max_kdf_memory
         self._chunk_size = chunk_size
