@@ -4,7 +4,7 @@ use std::fmt;
 
 use hkdf::Hkdf;
 use palladion::Tag;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::{Algorithm, Error, KdfParams, KeyFileError};
@@ -196,6 +196,16 @@ fn decode(digits: &[u8; 64], key: &mut [u8; 32]) -> Result<(), KeyFileError> {
 
 impl ZeroizeOnDrop for MasterKey {}
 
+/// Compares in constant time.
+impl PartialEq for MasterKey {
+    fn eq(&self, other: &Self) -> bool {
+        // `Tag` compares that way.
+        Tag::from(*self.as_bytes()) == Tag::from(*other.as_bytes())
+    }
+}
+
+impl Eq for MasterKey {}
+
 impl From<[u8; 32]> for MasterKey {
     fn from(key: [u8; 32]) -> Self {
         Self(Zeroizing::new(key))
@@ -260,6 +270,17 @@ impl Passphrase {
 
 impl ZeroizeOnDrop for Passphrase {}
 
+/// Compares in constant time for passphrases of one length.
+impl PartialEq for Passphrase {
+    fn eq(&self, other: &Self) -> bool {
+        // `Tag` compares that way, and only values of one length.
+        let digest = |passphrase: &Self| Tag::<32>::from(Sha256::digest(passphrase.as_bytes()).0);
+        digest(self) == digest(other)
+    }
+}
+
+impl Eq for Passphrase {}
+
 impl fmt::Debug for Passphrase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Passphrase(..)")
@@ -310,6 +331,16 @@ mod tests {
                     assert_eq!(key, expected);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn comparison() {
+        let key = |byte| MasterKey::from([byte; 32]);
+        assert!(key(1) == key(1) && key(1) != key(2));
+        assert!(Passphrase::new("one") == Passphrase::new("one"));
+        for other in ["", "on", "One", "one\0"] {
+            assert!(Passphrase::new("one") != Passphrase::new(other), "{other:?}");
         }
     }
 
