@@ -1,0 +1,99 @@
+//! Objects that were opened, so that the next read of one is a single request.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectMeta};
+use palladion_file::sans_io::ChunkOpener;
+
+/// The most objects. Each takes some hundred bytes; its key is wiped when it leaves.
+const CAPACITY: usize = 256;
+
+/// The ciphers and lengths of objects, the one that was used last in front.
+#[derive(Default)]
+pub(crate) struct Cache(Mutex<VecDeque<Entry>>);
+
+struct Entry {
+    location: Path,
+    /// The version that was asked for.
+    version: Option<String>,
+    /// The object that was there.
+    e_tag: String,
+    object: Arc<ChunkOpener>,
+}
+
+impl Cache {
+    /// The object that such a read should find, with its ETag. The read must ask the store for
+    /// that ETag, in place of the caller's conditions on what to match.
+    pub fn expected(
+        &self,
+        location: &Path,
+        options: &GetOptions,
+    ) -> Option<(String, Arc<ChunkOpener>)> {
+        if options.if_unmodified_since.is_some() {
+            return None; // has no effect beside an ETag
+        }
+        self.find(|entry| {
+            entry.is_for(location, options)
+                && options.if_match.as_ref().is_none_or(|e_tag| *e_tag == entry.e_tag)
+        })
+    }
+
+    /// The object that the store described.
+    pub fn get(&self, meta: &ObjectMeta) -> Option<Arc<ChunkOpener>> {
+        let e_tag = meta.e_tag.as_ref()?;
+        self.find(|entry| entry.location == meta.location && entry.e_tag == *e_tag)
+            .filter(|(_, object)| object.layout().file_len() == meta.size)
+            .map(|(_, object)| object)
+    }
+
+    fn find(&self, wanted: impl Fn(&Entry) -> bool) -> Option<(String, Arc<ChunkOpener>)> {
+        let mut entries = self.entries();
+        let entry = entries.iter().position(wanted).and_then(|place| entries.remove(place))?;
+        let found = (entry.e_tag.clone(), entry.object.clone());
+        entries.push_front(entry);
+        Some(found)
+    }
+
+    /// Keeps what a read with these options found, in place of what earlier ones did.
+    pub fn insert(&self, options: &GetOptions, meta: &ObjectMeta, object: &Arc<ChunkOpener>) {
+        let Some(e_tag) = strong(meta) else { return };
+        let mut entries = self.entries();
+        entries.retain(|entry| !entry.is_for(&meta.location, options));
+        entries.truncate(CAPACITY - 1);
+        entries.push_front(Entry {
+            location: meta.location.clone(),
+            version: options.version.clone(),
+            e_tag: e_tag.clone(),
+            object: object.clone(),
+        });
+    }
+
+    pub fn remove(&self, location: &Path, e_tag: Option<&str>) {
+        self.entries()
+            .retain(|entry| entry.location != *location || Some(entry.e_tag.as_str()) != e_tag);
+    }
+
+    fn entries(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn is_for(&self, location: &Path, options: &GetOptions) -> bool {
+        self.location == *location && self.version == options.version
+    }
+}
+
+/// The ETag of an object, if it can be used as a condition.
+pub(crate) fn strong(meta: &ObjectMeta) -> Option<&String> {
+    meta.e_tag.as_ref().filter(|e_tag| !e_tag.starts_with("W/"))
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("len", &self.entries().len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,286 @@
+//! Encrypts the objects of any [`object_store`]: S3, Google Cloud Storage, Azure, files, memory.
+//!
+//! [`EncryptedStore`] wraps a store and is one. Objects are encrypted as they are written, whole or
+//! in parts, and decrypted as they are read. A read of a range fetches only the chunks that hold
+//! it. The objects are files in the format of [`palladion_file`].
+//!
+//! ```
+//! use object_store::{ObjectStoreExt, memory::InMemory};
+//! use palladion_file::MasterKey;
+//! use palladion_object_store::EncryptedStore;
+//!
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! let store = EncryptedStore::new(InMemory::new(), MasterKey::generate()?);
+//! store.put(&"notes/today".into(), "meet at noon".into()).await?;
+//! assert_eq!(store.get_range(&"notes/today".into(), 8..12).await?, "noon");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The README says which requests each call makes, and what the encryption protects.
+
+#![forbid(unsafe_code)]
+
+use std::error::Error;
+use std::fmt;
+use std::ops::Range;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures_util::lock::{Mutex, MutexGuard};
+use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+};
+use palladion_file::sans_io::Layout;
+use palladion_file::{Algorithm, ChunkSize, KdfLimits, KdfParams};
+
+mod blocking;
+mod cache;
+mod decrypt;
+mod error;
+mod read;
+mod secret;
+mod upload;
+
+pub use error::file_error;
+pub use secret::ObjectSecret;
+
+use blocking::SHORT;
+use cache::Cache;
+use error::failed;
+use secret::Secrets;
+use upload::{EncryptedUpload, Encryption, Format};
+
+/// A store whose objects are encrypted in the store below.
+///
+/// It behaves as a store of the plaintext, with these differences:
+///
+/// * `list` derives sizes from the lengths of the encrypted objects and this store's
+///   [chunk size](Self::chunk_size), and `head` from the length and the header: nobody verified
+///   them. An object with another chunk size is listed with a size that may be wrong by 36 bytes
+///   for each chunk, and an object of other software as it is.
+/// * A copy or rename between paths with different secrets is [`Error::NotSupported`].
+/// * `put_part` of an upload encrypts before it returns. Parts are cut anew, so the future of one
+///   may complete before its data is uploaded, and `complete` fails unless all futures succeeded.
+/// * Damage, a wrong key and so on are [`Error::Generic`] around a [`palladion_file::Error`]: see
+///   [`file_error`]. The stream of an object ends without an error only if the object is complete.
+///
+/// [`Error::NotSupported`]: object_store::Error::NotSupported
+/// [`Error::Generic`]: object_store::Error::Generic
+///
+/// It remembers ciphers and lengths of the objects that were opened last, and wipes them when it
+/// is dropped. In a Tokio runtime, Argon2id and other long work run on threads for blocking work.
+#[derive(Debug)]
+pub struct EncryptedStore<T> {
+    inner: T,
+    secrets: Secrets,
+    format: Format,
+    limits: KdfLimits,
+    cache: Cache,
+    /// Held while a passphrase is stretched.
+    stretching: Mutex<()>,
+}
+
+impl<T: ObjectStore> EncryptedStore<T> {
+    /// Encrypts all objects with one secret: a [`MasterKey`](palladion_file::MasterKey) or a
+    /// [`Passphrase`](palladion_file::Passphrase).
+    pub fn new(inner: T, secret: impl Into<ObjectSecret>) -> Self {
+        Self::create(inner, Secrets::One(secret.into()))
+    }
+
+    /// Encrypts each object with the secret that a function returns for its path, so that each
+    /// prefix can have its own. The function is called for most requests, and must be quick. If
+    /// it fails, so does the request.
+    ///
+    /// ```
+    /// use object_store::{ObjectStoreExt, memory::InMemory};
+    /// use palladion_file::MasterKey;
+    /// use palladion_object_store::EncryptedStore;
+    ///
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let key = MasterKey::generate()?;
+    /// let store = EncryptedStore::with_secrets(InMemory::new(), move |path| {
+    ///     match path.parts().next().is_some_and(|part| part.as_ref() == "reports") {
+    ///         true => Ok(key.clone().into()),
+    ///         false => Err("no key".into()),
+    ///     }
+    /// });
+    /// store.put(&"reports/1".into(), "profit".into()).await?;
+    /// let error = store.put(&"letters/1".into(), "hello".into()).await.unwrap_err();
+    /// assert!(error.to_string().ends_with("letters/1: cannot get the secret: no key"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_secrets(
+        inner: T,
+        secrets: impl Fn(&Path) -> Result<ObjectSecret, Box<dyn Error + Send + Sync>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        Self::create(inner, Secrets::ByPath(Box::new(secrets)))
+    }
+
+    fn create(inner: T, secrets: Secrets) -> Self {
+        let chunk_size = ChunkSize::new(64 << 10).expect("a power of two");
+        let (algorithm, kdf) = (Algorithm::default(), KdfParams::default());
+        Self {
+            inner,
+            secrets,
+            format: Format { algorithm, chunk_size, kdf },
+            limits: KdfLimits::default(),
+            cache: Cache::default(),
+            stretching: Mutex::new(()),
+        }
+    }
+
+    /// Sets the algorithm of new objects; by default AEGIS-256X2.
+    #[must_use]
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.format.algorithm = algorithm;
+        self
+    }
+
+    /// Sets the chunk size of new objects, and the one that `list` supposes; by default 64 KiB.
+    #[must_use]
+    pub fn chunk_size(mut self, chunk_size: ChunkSize) -> Self {
+        self.format.chunk_size = chunk_size;
+        self
+    }
+
+    /// Sets the cost of a passphrase for new objects; no effect on a master key.
+    #[must_use]
+    pub fn kdf(mut self, kdf: KdfParams) -> Self {
+        self.format.kdf = kdf;
+        self
+    }
+
+    /// Sets limits on what an object may make this machine spend on a passphrase.
+    #[must_use]
+    pub fn kdf_limits(mut self, limits: KdfLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Waits until no other passphrase is stretched, because each takes much memory. Readers of one
+    /// object wait for the cache in this way, too.
+    async fn turn(&self, secret: &ObjectSecret) -> Option<MutexGuard<'_, ()>> {
+        if secret.is_slow() { Some(self.stretching.lock().await) } else { None }
+    }
+
+    /// The store below, with the encrypted objects.
+    #[must_use]
+    pub fn get_ref(&self) -> &T {
+        &self.inner
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for EncryptedStore<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EncryptedStore({})", self.inner)
+    }
+}
+
+/// What a list says of an object, with the length of the plaintext if it could be one of ours.
+fn listed(size: ChunkSize, meta: ObjectMeta) -> ObjectMeta {
+    let layout = Layout::of_file(size, meta.size);
+    ObjectMeta { size: layout.map_or(meta.size, |layout| layout.plaintext_len()), ..meta }
+}
+
+fn listed_stream(
+    size: ChunkSize,
+    list: BoxStream<'static, Result<ObjectMeta>>,
+) -> BoxStream<'static, Result<ObjectMeta>> {
+    list.map_ok(move |meta| listed(size, meta)).boxed()
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> Result<PutResult> {
+        let (secret, format) = (self.secrets.get(location)?, self.format);
+        let _turn = self.turn(&secret).await;
+        let is_long = secret.is_slow() || payload.content_length() > SHORT;
+        let encrypt = move || Encryption::whole(&secret, format, &payload);
+        let sealed = blocking::run(is_long, encrypt).await?;
+        let sealed = sealed.map_err(|error| failed(location, error))?;
+        self.inner.put_opts(location, sealed.into(), options).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        let (secret, format) = (self.secrets.get(location)?, self.format);
+        let _turn = self.turn(&secret).await;
+        let is_slow = secret.is_slow();
+        let begin = move || Encryption::new(&secret, format, usize::MAX);
+        let encryption = blocking::run(is_slow, begin).await?;
+        let encryption = encryption.map_err(|error| failed(location, error))?;
+        let inner = self.inner.put_multipart_opts(location, options).await?;
+        Ok(Box::new(EncryptedUpload::new(location.clone(), inner, encryption)))
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        self.get(location, &options).await
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        if ranges.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.get_all(location, ranges).await
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        listed_stream(self.format.chunk_size, self.inner.list(prefix))
+    }
+
+    fn list_with_offset(
+        &self,
+        prefix: Option<&Path>,
+        offset: &Path,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        listed_stream(self.format.chunk_size, self.inner.list_with_offset(prefix, offset))
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        let mut result = self.inner.list_with_delimiter(prefix).await?;
+        let size = self.format.chunk_size;
+        result.objects = result.objects.into_iter().map(|meta| listed(size, meta)).collect();
+        Ok(result)
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.secrets.check_copy(from, to)?;
+        self.inner.copy_opts(from, to, options).await
+    }
+
+    async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
+        self.secrets.check_copy(from, to)?;
+        self.inner.rename_opts(from, to, options).await
+    }
+}
+
+/// Tests the examples in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

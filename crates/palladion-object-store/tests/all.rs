@@ -1,0 +1,31 @@
+//! All tests of the public interface.
+
+mod damage;
+mod integration;
+mod model;
+#[path = "../../palladion/tests/common/random.rs"]
+mod random;
+mod requests;
+mod secrets;
+mod spy;
+mod upload;
+
+use palladion_file::{ChunkSize, MasterKey};
+use palladion_object_store::EncryptedStore;
+
+/// The smallest chunks, so that short objects have many.
+const SMALL: usize = ChunkSize::MIN.bytes();
+const OVERHEAD: usize = 36;
+
+fn key() -> MasterKey {
+    [7; 32].into()
+}
+
+fn small_chunks<T: object_store::ObjectStore>(inner: T) -> EncryptedStore<T> {
+    EncryptedStore::new(inner, key()).chunk_size(ChunkSize::MIN)
+}
+
+/// Bytes that differ from chunk to chunk.
+fn text(len: usize) -> Vec<u8> {
+    random::Random(len as u64).bytes(len)
+}

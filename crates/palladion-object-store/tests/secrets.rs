@@ -1,0 +1,102 @@
+//! A secret for each prefix.
+
+use std::sync::Arc;
+
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{Error, ObjectStoreExt};
+use palladion_file::{Error as FileError, KdfParams, MasterKey, Passphrase};
+use palladion_object_store::{EncryptedStore, ObjectSecret, file_error};
+
+fn store(memory: Arc<InMemory>) -> EncryptedStore<Arc<InMemory>> {
+    EncryptedStore::with_secrets(memory, |path| {
+        let prefix = path.parts().next().map(|part| part.as_ref().to_string());
+        match prefix.as_deref() {
+            Some("one") => Ok(MasterKey::from([1; 32]).into()),
+            Some("two") => Ok(MasterKey::from([2; 32]).into()),
+            Some("three") => Ok(Passphrase::new("three").into()),
+            _ => Err("no key for this prefix".into()),
+        }
+    })
+    .kdf(KdfParams::new(8, 1, 1).unwrap())
+}
+
+#[tokio::test]
+async fn one_for_each_prefix() {
+    let memory = Arc::new(InMemory::new());
+    let store = store(memory.clone());
+    for prefix in ["one", "two", "three"] {
+        let path = Path::from(format!("{prefix}/a"));
+        store.put(&path, prefix.into()).await.unwrap();
+        assert_eq!(store.get(&path).await.unwrap().bytes().await.unwrap(), prefix);
+        // To a place with the same secret.
+        let to = Path::from(format!("{prefix}/b"));
+        store.copy(&path, &to).await.unwrap();
+        store.rename(&to, &path).await.unwrap();
+        assert_eq!(store.get(&path).await.unwrap().bytes().await.unwrap(), prefix);
+        for other in ["one", "two", "three"].iter().filter(|other| **other != prefix) {
+            let to = Path::from(format!("{other}/c"));
+            let errors = [
+                store.copy(&path, &to).await.unwrap_err(),
+                store.copy_if_not_exists(&path, &to).await.unwrap_err(),
+                store.rename(&path, &to).await.unwrap_err(),
+                store.rename_if_not_exists(&path, &to).await.unwrap_err(),
+            ];
+            for error in errors {
+                assert!(matches!(error, Error::NotSupported { .. }), "{error}");
+                assert!(error.to_string().ends_with(
+                    "they have different secrets; get the object and put it to encrypt it anew"
+                ));
+            }
+            let error = store.head(&to).await.unwrap_err();
+            assert!(matches!(error, Error::NotFound { .. }), "{error}");
+        }
+    }
+    let error = store.put(&"four/a".into(), "text".into()).await.unwrap_err();
+    let expected = "Generic EncryptedStore error: four/a: cannot get the secret: \
+                    no key for this prefix";
+    assert_eq!(error.to_string(), expected);
+
+    // An object of another prefix.
+    memory.copy(&"one/a".into(), &"two/a".into()).await.unwrap();
+    let error = store.get(&"two/a".into()).await.unwrap_err();
+    assert!(matches!(file_error(&error), Some(FileError::WrongKey)), "{error}");
+    let error = store.get_range(&"two/a".into(), 0..1).await.unwrap_err();
+    assert!(matches!(file_error(&error), Some(FileError::WrongKey)), "{error}");
+}
+
+#[test]
+fn secrets_compare_and_are_not_shown() {
+    let key = |byte| ObjectSecret::from(MasterKey::from([byte; 32]));
+    let passphrase = |text: &str| ObjectSecret::from(Passphrase::new(text));
+    assert!(key(1) == key(1) && key(1) != key(2) && key(1) != passphrase("1"));
+    assert!(passphrase("a") == passphrase("a"));
+    assert!(passphrase("a") != passphrase("b") && passphrase("a") != passphrase("aa"));
+    let store = EncryptedStore::new(InMemory::new(), MasterKey::from([0x5a; 32]));
+    assert_eq!(store.to_string(), "EncryptedStore(InMemory)");
+    let shown = format!("{store:?} {:?} {:?}", key(0x5a), passphrase("ninety"));
+    assert!(!shown.contains("90, 90") && !shown.contains("5a5a") && !shown.contains("ninety"));
+}
+
+#[tokio::test]
+async fn empty_passphrases() {
+    let store = EncryptedStore::new(InMemory::new(), Passphrase::new(""));
+    let error = store.put(&"a".into(), "text".into()).await.unwrap_err();
+    assert!(matches!(file_error(&error), Some(FileError::EmptyPassphrase)), "{error}");
+    let error = store.put_multipart(&"a".into()).await.unwrap_err();
+    assert!(matches!(file_error(&error), Some(FileError::EmptyPassphrase)), "{error}");
+}
+
+#[tokio::test]
+async fn limits() {
+    let memory = Arc::new(InMemory::new());
+    let store = store(memory.clone());
+    let path = Path::from("three/a");
+    store.put(&path, "text".into()).await.unwrap();
+    let limits = palladion_file::KdfLimits { passes: 0, ..Default::default() };
+    let store = store.kdf_limits(limits);
+    let whole = store.get(&path).await.unwrap_err();
+    for error in [whole, store.get_range(&path, 0..1).await.unwrap_err()] {
+        assert!(matches!(file_error(&error), Some(FileError::KdfTooCostly { .. })), "{error}");
+    }
+}
