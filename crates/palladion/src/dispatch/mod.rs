@@ -3,6 +3,8 @@
 use core::fmt;
 
 mod error;
+#[cfg(palladion_kernels)]
+mod exported;
 
 use crate::arch::{Backend, cfg_if};
 pub(crate) use choice::Chosen;

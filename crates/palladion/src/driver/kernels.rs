@@ -66,6 +66,7 @@ impl From<Direction> for Operation {
 /// Input and output: `len` bytes are readable at `src` and, unless they are only absorbed, writable
 /// at `dst`. The two are equal or do not overlap.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Data {
     pub(crate) src: *const u8,
     pub(crate) dst: *mut u8,

@@ -1,0 +1,177 @@
+//! The kernels as a table in the object file, for programs in other languages that link them
+//! without the rest of this crate: `bindings/go/generate.py` makes Go's assembly of it. Compiled
+//! with `--cfg palladion_kernels`.
+//!
+//! Each kernel here has C's calling convention and one argument, and calls nothing outside.
+
+use crate::arch::COMPILED;
+use crate::driver::kernels::{Data, Kernels, Message};
+use crate::machine::Work;
+use crate::memory::Direction;
+
+/// The argument of all kernels but those for whole messages. Each uses what it needs; the contracts
+/// are those of `StateKernels`.
+#[repr(C)]
+struct Call {
+    state: *mut u8,
+    key: *const u8,
+    nonce: *const u8,
+    data: Data,
+    ad_len: u64,
+    len: u64,
+    tag: *mut u8,
+    tag_len: usize,
+}
+
+type MessageKernel = Option<unsafe extern "C" fn(&Message) -> bool>;
+type StateKernel = unsafe extern "C" fn(&Call);
+
+/// The kernels of a backend for one variant.
+#[repr(C)]
+struct Exported {
+    /// The backend's name.
+    name: *const u8,
+    name_len: usize,
+    /// The longest message and associated data for which `seal` and `open` are the fastest; 0 if
+    /// there are none.
+    longest: usize,
+    /// 1 if kernels leave secrets on the stack.
+    spills: usize,
+    seal: MessageKernel,
+    open: MessageKernel,
+    init: StateKernel,
+    absorb: StateKernel,
+    encrypt: StateKernel,
+    decrypt: StateKernel,
+    finalize: StateKernel,
+    finalize_mac: StateKernel,
+}
+
+// SAFETY: it is never changed.
+unsafe impl Sync for Exported {}
+
+/// Backend number `B` for a family and a degree.
+struct Of<const B: usize, const FAMILY: usize, const DEGREE: usize>;
+
+impl<const B: usize, const FAMILY: usize, const DEGREE: usize> Of<B, FAMILY, DEGREE> {
+    const KERNELS: &'static Kernels = COMPILED[B].tables.of(FAMILY, DEGREE);
+
+    const EXPORTED: Exported = {
+        let name = COMPILED[B].backend.name();
+        let (seal, open, longest): (MessageKernel, MessageKernel, _) = match &Self::KERNELS.message
+        {
+            Some(message) => (Some(Self::seal), Some(Self::open), message.longest),
+            None => (None, None, 0),
+        };
+        Exported {
+            name: name.as_ptr(),
+            name_len: name.len(),
+            longest,
+            spills: Self::KERNELS.scrub.is_some() as usize,
+            seal,
+            open,
+            init: Self::init,
+            absorb: Self::absorb,
+            encrypt: Self::encrypt,
+            decrypt: Self::decrypt,
+            finalize: Self::finalize,
+            finalize_mac: Self::finalize_mac,
+        }
+    };
+
+    unsafe extern "C" fn seal(message: &Message) -> bool {
+        match &Self::KERNELS.message {
+            // SAFETY: the caller keeps the kernel's contract.
+            Some(kernels) => unsafe { (kernels.seal)(message) },
+            None => false,
+        }
+    }
+
+    unsafe extern "C" fn open(message: &Message) -> bool {
+        match &Self::KERNELS.message {
+            // SAFETY: the caller keeps the kernel's contract.
+            Some(kernels) => unsafe { (kernels.open)(message) },
+            None => false,
+        }
+    }
+
+    unsafe extern "C" fn init(call: &Call) {
+        let ctx = core::ptr::null();
+        // SAFETY: the caller keeps the kernel's contract.
+        unsafe { (Self::KERNELS.state.init)(call.state, DEGREE, call.key, call.nonce, ctx) }
+    }
+
+    unsafe extern "C" fn absorb(call: &Call) {
+        // SAFETY: the caller keeps the kernel's contract.
+        unsafe { (Self::KERNELS.state.advance)(call.state, DEGREE, Work::Absorb, &call.data) }
+    }
+
+    unsafe extern "C" fn encrypt(call: &Call) {
+        let work = Work::Crypt(Direction::Encrypt);
+        // SAFETY: the caller keeps the kernel's contract.
+        unsafe { (Self::KERNELS.state.advance)(call.state, DEGREE, work, &call.data) }
+    }
+
+    unsafe extern "C" fn decrypt(call: &Call) {
+        let work = Work::Crypt(Direction::Decrypt);
+        // SAFETY: the caller keeps the kernel's contract.
+        unsafe { (Self::KERNELS.state.advance)(call.state, DEGREE, work, &call.data) }
+    }
+
+    unsafe extern "C" fn finalize(call: &Call) {
+        let Call { state, ad_len, len, tag, tag_len, .. } = *call;
+        // SAFETY: the caller keeps the kernel's contract.
+        unsafe { (Self::KERNELS.state.finalize)(state, DEGREE, ad_len, len, tag, tag_len) }
+    }
+
+    unsafe extern "C" fn finalize_mac(call: &Call) {
+        let Call { state, len, tag, tag_len, .. } = *call;
+        // SAFETY: the caller keeps the kernel's contract.
+        unsafe { (Self::KERNELS.state.finalize_mac)(state, DEGREE, len, tag, tag_len) }
+    }
+}
+
+/// The table: for each of these backends AEGIS-128L, -128X2, -128X4, -256, -256X2 and -256X4.
+macro_rules! table {
+    ($count:literal backends: $($backend:literal)*) => {
+        #[unsafe(no_mangle)]
+        static PALLADION_KERNELS: [[Exported; 6]; $count] = [$([
+            Of::<$backend, 0, 1>::EXPORTED,
+            Of::<$backend, 0, 2>::EXPORTED,
+            Of::<$backend, 0, 4>::EXPORTED,
+            Of::<$backend, 1, 1>::EXPORTED,
+            Of::<$backend, 1, 2>::EXPORTED,
+            Of::<$backend, 1, 4>::EXPORTED,
+        ]),*];
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+table!(6 backends: 0 1 2 3 4 5); // VAES with AVX-512 or AVX2, AES-NI with AVX; each for Zen first
+#[cfg(target_arch = "aarch64")]
+table!(1 backends: 1); // AES without SHA3
+
+// What the compiler calls for the last bytes of a message, and to wipe a state. Volatile, or these
+// would call themselves.
+
+/// # Safety
+/// `len` bytes are readable at `src` and writable at `dst`. The two do not overlap.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
+    for i in 0..len {
+        // SAFETY: the caller promises `len` bytes.
+        unsafe { dst.add(i).write_volatile(*src.add(i)) };
+    }
+    dst
+}
+
+/// # Safety
+/// `len` bytes are writable at `dst`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memset(dst: *mut u8, byte: i32, len: usize) -> *mut u8 {
+    for i in 0..len {
+        // SAFETY: the caller promises `len` bytes.
+        unsafe { dst.add(i).write_volatile(byte as u8) };
+    }
+    dst
+}
