@@ -1,0 +1,3 @@
+module github.com/palladion/palladion/bindings/go
+
+go 1.25

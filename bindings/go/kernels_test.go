@@ -1,0 +1,226 @@
+//go:build !purego && (amd64 || arm64)
+
+package palladion
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// onEachBackend runs a test on each backend that this CPU has, and last on the portable one.
+func onEachBackend(t *testing.T, test func(t *testing.T)) {
+	before, err := current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { active = before }()
+	for i := range compiled {
+		if b := &compiled[i]; b.runs() && b.isRight() {
+			active = b
+			name := b.name
+			if b.zen {
+				name += "-zen"
+			}
+			t.Run(name, test)
+		} else {
+			t.Log("not on this CPU:", b.name)
+		}
+	}
+	active = nil
+	t.Run(portable, test)
+}
+
+// TestBackendsAgree makes random calls on each backend and on the portable one, which computes the
+// test vectors right.
+func TestBackendsAgree(t *testing.T) {
+	onEachBackend(t, func(t *testing.T) {
+		seed := rand.Uint64()
+		t.Log("seed:", seed)
+		random := rand.New(rand.NewPCG(seed, 0))
+		for v := AEGIS128L; v <= AEGIS256X4; v++ {
+			n := 300
+			if testing.Short() {
+				n = 30
+			}
+			for i := range n {
+				if i == 0 { // more than a slice
+					compare(t, random, v, slice+random.IntN(3*slice), slice+random.IntN(slice))
+				} else {
+					compare(t, random, v, random.IntN(1<<random.IntN(15)), random.IntN(1<<random.IntN(15)))
+				}
+			}
+		}
+	})
+}
+
+func bytesOf(random *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(random.Uint32())
+	}
+	return b
+}
+
+func compare(t *testing.T, random *rand.Rand, v Variant, textLen, adLen int) {
+	t.Helper()
+	key, nonce := bytesOf(random, v.KeySize()), bytesOf(random, v.NonceSize())
+	text, ad := bytesOf(random, textLen), bytesOf(random, adLen)
+	tagSize := 16 << random.IntN(2)
+	what := fmt.Sprintf("%v, %d bytes, %d of AD, tag of %d", v, textLen, adLen, tagSize)
+
+	a, err := NewWithTagSize(v, key, tagSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := a.Seal(nil, nonce, text, ad)
+	m, err := NewMAC(v, key, nonce, tagSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rest := ad; len(rest) > 0; {
+		n := 1 + random.IntN(len(rest))
+		m.Write(rest[:n])
+		rest = rest[n:]
+	}
+
+	chosen := active
+	active = nil
+	other, _ := NewWithTagSize(v, key, tagSize)
+	expected := other.Seal(nil, nonce, text, ad)
+	otherMAC, _ := NewMAC(v, key, nonce, tagSize)
+	otherMAC.Write(ad)
+	active = chosen
+
+	if !bytes.Equal(sealed, expected) {
+		t.Fatalf("Seal differs: %s", what)
+	}
+	if !m.Verify(otherMAC.Sum(nil)) {
+		t.Fatalf("MAC differs: %s", what)
+	}
+	for _, dst := range [][]byte{nil, bytes.Clone(expected)[:0]} {
+		opened, err := a.Open(dst, nonce, expected, ad)
+		if err != nil || !bytes.Equal(opened, text) {
+			t.Fatalf("Open fails: %s", what)
+		}
+	}
+	inPlace := append(make([]byte, 0, len(expected)), text...)
+	if !bytes.Equal(a.Seal(inPlace[:0], nonce, inPlace, ad), expected) {
+		t.Fatalf("Seal in place differs: %s", what)
+	}
+	if opened, err := a.Open(inPlace[:0], nonce, inPlace[:len(expected)], ad); err != nil ||
+		!bytes.Equal(opened, text) {
+		t.Fatalf("Open in place fails: %s", what)
+	}
+	expected[random.IntN(len(expected))] ^= 1 << random.IntN(8)
+	out := bytes.Repeat([]byte{1}, len(text))
+	if opened, err := a.Open(out[:0], nonce, expected, ad); err != ErrOpen || opened != nil {
+		t.Fatalf("Open accepts a changed message: %s", what)
+	}
+	if !bytes.Equal(out, make([]byte, len(out))) {
+		t.Fatalf("Open leaves something of a changed message: %s", what)
+	}
+}
+
+// TestTables checks that every backend has all kernels that are called.
+func TestTables(t *testing.T) {
+	for _, b := range compiled {
+		for i, k := range b.kernels {
+			v := AEGIS128L + Variant(i)
+			for _, kernel := range []kernel{
+				k.init, k.absorb, k.encrypt, k.decrypt, k.finalize, k.finalizeMAC,
+			} {
+				if kernel.stack == 0 || kernel.stack%32 != 0 {
+					t.Errorf("%s, %v: a kernel has %d bytes of stack", b.name, v, kernel.stack)
+				}
+			}
+			if (k.longest > 0) != (k.seal.stack > 0) || (k.longest > 0) != (k.open.stack > 0) {
+				t.Errorf("%s, %v: longest is %d", b.name, v, k.longest)
+			}
+		}
+	}
+}
+
+// TestWrongKernels checks that kernels that compute something else are not used.
+func TestWrongKernels(t *testing.T) {
+	onEachBackend(t, func(t *testing.T) {
+		if active == nil {
+			return
+		}
+		for v := range active.kernels {
+			if !active.isRight() {
+				t.Fatal("a right backend is refused")
+			}
+			for _, change := range []func(k *kernels){
+				func(k *kernels) { k.encrypt = k.decrypt },
+				func(k *kernels) { k.decrypt = k.encrypt },
+				func(k *kernels) { k.finalize = k.finalizeMAC },
+			} {
+				wrong := *active
+				change(&wrong.kernels[v])
+				if wrong.isRight() {
+					t.Fatal("a wrong backend is accepted")
+				}
+			}
+		}
+	})
+}
+
+// TestDeepStacks calls kernels with every amount of stack left, so that their frames cross the end
+// of what a goroutine has and it must grow.
+func TestDeepStacks(t *testing.T) {
+	onEachBackend(t, func(t *testing.T) {
+		a, err := New(AEGIS128X4, make([]byte, 16))
+		if err != nil {
+			t.Fatal(err)
+		}
+		nonce, text := make([]byte, 16), make([]byte, 100)
+		expected := a.Seal(nil, nonce, text, nil)
+		for depth := range 300 {
+			done := make(chan bool)
+			go func() {
+				var onStack [132]byte
+				dive(depth, func() { a.Seal(onStack[:0], nonce, text, nil) })
+				done <- bytes.Equal(onStack[:], expected)
+			}()
+			if !<-done {
+				t.Fatal("a message in the stack is wrong at depth ", depth)
+			}
+		}
+	})
+}
+
+//go:noinline
+func dive(depth int, f func()) byte {
+	var frame [24]byte
+	if depth == 0 {
+		f()
+	} else {
+		frame[depth%24] = dive(depth-1, f)
+	}
+	return frame[0]
+}
+
+func FuzzBackends(f *testing.F) {
+	f.Add([]byte("key"), []byte("nonce"), []byte("ad"), []byte("text"), uint8(0))
+	f.Fuzz(func(t *testing.T, key, nonce, ad, text []byte, choice uint8) {
+		v := AEGIS128L + Variant(choice%6)
+		var k, n [32]byte
+		copy(k[:], key)
+		copy(n[:], nonce)
+		sealed := map[string][]byte{}
+		chosen, _ := current()
+		for _, active = range []*backend{chosen, nil} {
+			a, err := New(v, k[:v.KeySize()])
+			if err != nil {
+				t.Fatal(err)
+			}
+			sealed[Backend()] = a.Seal(nil, n[:v.NonceSize()], text, ad)
+		}
+		active = chosen
+		if !bytes.Equal(sealed[Backend()], sealed[portable]) {
+			t.Fatalf("%s and %s differ", Backend(), portable)
+		}
+	})
+}
