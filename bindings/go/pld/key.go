@@ -1,0 +1,203 @@
+package pld
+
+import (
+	"bytes"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"os"
+	"strings"
+	"unicode"
+)
+
+// A Key is a master key: 32 bytes, from which the key of each file is derived.
+type Key [32]byte
+
+// NewKey returns a random key.
+func NewKey() *Key {
+	k := new(Key)
+	rand.Read(k[:]) // never fails
+	return k
+}
+
+// Wipe zeroes the key.
+func (k *Key) Wipe() { clear(k[:]) }
+
+// String hides the key.
+func (k *Key) String() string { return "pld.Key(..)" }
+
+// GoString hides the key.
+func (k *Key) GoString() string { return k.String() }
+
+func (k *Key) master(h *header, _ *Limits) ([]byte, error) {
+	if h.source != fromKey {
+		return nil, ErrNeedsPassphrase
+	}
+	return bytes.Clone(k[:]), nil
+}
+
+// Fingerprint returns eight hexadecimal digits to tell keys apart. They reveal nothing else about a
+// random key.
+func (k *Key) Fingerprint() string {
+	f := k.fingerprint()
+	return hex.EncodeToString(f[:])
+}
+
+func (k *Key) fingerprint() [4]byte {
+	f, err := hkdf.Key(sha256.New, k[:], nil, "palladion key fingerprint v1", 4)
+	if err != nil {
+		panic(err) // only for keys that FIPS 140 forbids, which have fewer than 14 bytes
+	}
+	return [4]byte(f)
+}
+
+const keyPrefix = "palladion-key-1:"
+
+// The errors of key files.
+var (
+	ErrNoKey      = errors.New("pld: not a Palladion key: no line begins with \"palladion-key-1:\"")
+	ErrNotHex     = errors.New("pld: the key is damaged: expected 64 hexadecimal digits")
+	ErrNotOneKey  = errors.New("pld: something follows the key")
+	ErrKeyDamaged = errors.New("pld: the key is damaged: it does not have the fingerprint beside it")
+)
+
+// MarshalText returns the text of a key file: a line with the key, and one that checks it.
+func (k *Key) MarshalText() ([]byte, error) {
+	text := make([]byte, 0, 128)
+	text = append(text, keyPrefix...)
+	for _, b := range k {
+		text = append(text, digit(b>>4), digit(b&15))
+	}
+	text = append(text, "\n# check: "...)
+	text = append(text, k.Fingerprint()...)
+	return append(text, '\n'), nil
+}
+
+// digit returns a hexadecimal digit, in constant time.
+func digit(x byte) byte {
+	letter := int8(9-int8(x)) >> 7 // all bits set from 10 on
+	return '0' + x + byte(letter)&('a'-'0'-10)
+}
+
+// UnmarshalText reads the text of a key file: one line palladion-key-1: and 64 hexadecimal digits,
+// and perhaps comments. If some of them check the key, one must have its fingerprint.
+func (k *Key) UnmarshalText(text []byte) error {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	line := withoutComments(text)
+	before := text[:len(text)-len(line)]
+	line, ok := bytes.CutPrefix(line, []byte(keyPrefix))
+	if !ok {
+		return ErrNoKey
+	}
+	for len(line) > 0 && isSpace(line[0]) {
+		line = line[1:]
+	}
+	if len(line) < 64 {
+		return ErrNotHex
+	}
+	var key Key
+	defer key.Wipe()
+	if !decode(&key, line[:64]) {
+		return ErrNotHex
+	}
+	end, rest, _ := bytes.Cut(line[64:], []byte("\n"))
+	if len(bytes.TrimSpace(end)) > 0 {
+		return ErrNotHex
+	}
+	if len(withoutComments(rest)) > 0 {
+		return ErrNotOneKey
+	}
+	checks, right := 0, 0
+	fingerprint := key.fingerprint()
+	for _, text := range [][]byte{before, rest} {
+		for line := range strings.Lines(string(text)) {
+			if check, ok := checkOf(line); ok {
+				checks++
+				right |= subtle.ConstantTimeCompare(check, fingerprint[:])
+			}
+		}
+	}
+	if checks > 0 && right == 0 {
+		return ErrKeyDamaged
+	}
+	*k = key
+	return nil
+}
+
+// withoutComments returns what comes after empty lines and comments.
+func withoutComments(text []byte) []byte {
+	for {
+		text = bytes.TrimLeftFunc(text, unicode.IsSpace)
+		if !bytes.HasPrefix(text, []byte("#")) {
+			return text
+		}
+		_, text, _ = bytes.Cut(text, []byte("\n"))
+	}
+}
+
+// isSpace returns whether a byte is a space or a tab, in constant time: it may be the first digit.
+func isSpace(b byte) bool {
+	return subtle.ConstantTimeByteEq(b, ' ')|subtle.ConstantTimeByteEq(b, '\t') == 1
+}
+
+// decode reads hexadecimal digits in constant time and returns whether they are some.
+func decode(k *Key, digits []byte) bool {
+	wrong := 0
+	value := func(d byte) byte {
+		x, letter := int(d), int(d|0x20)
+		isDigit := subtle.ConstantTimeLessOrEq('0', x) & subtle.ConstantTimeLessOrEq(x, '9')
+		isLetter := subtle.ConstantTimeLessOrEq('a', letter) & subtle.ConstantTimeLessOrEq(letter, 'f')
+		wrong |= 1 - (isDigit | isLetter)
+		return byte(subtle.ConstantTimeSelect(isDigit, x-'0', letter-'a'+10))
+	}
+	for i := range k {
+		k[i] = value(digits[2*i])<<4 | value(digits[2*i+1])
+	}
+	return wrong == 0
+}
+
+// checkOf returns the fingerprint in a comment that checks a key.
+func checkOf(line string) ([]byte, bool) {
+	line, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
+	if !ok {
+		return nil, false
+	}
+	line, ok = strings.CutPrefix(strings.TrimSpace(line), "check:")
+	if !ok {
+		return nil, false
+	}
+	check, err := hex.DecodeString(strings.TrimSpace(line))
+	return check, err == nil && len(check) == 4
+}
+
+// ReadKeyFile reads a key file.
+func ReadKeyFile(name string) (*Key, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(text)
+	k := new(Key)
+	if err := k.UnmarshalText(text); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// WriteKeyFile writes a key file that only its owner can read. It fails if the file exists.
+func WriteKeyFile(name string, key *Key) error {
+	text, err := key.MarshalText()
+	if err != nil {
+		return err
+	}
+	defer clear(text)
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

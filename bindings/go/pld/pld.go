@@ -1,0 +1,327 @@
+// Package pld reads and writes encrypted files in [Palladion's format], as the command palladion
+// does. Files have the extension .pld.
+//
+//	w, err := pld.NewWriter(file, key, nil)       // an io.WriteCloser
+//	f, err := pld.Open(file, size, key, nil)      // io.ReaderAt, io.ReadSeeker
+//	r, err := pld.NewReader(stream, key, nil)     // io.Reader
+//
+// A file is sealed in chunks of usually 1 MiB. Whatever is read from one has been verified. A
+// truncated file is an error: [Open] looks at the last chunk first; a [Reader] returns the error
+// instead of [io.EOF].
+//
+// A secret is a [Key] or a [Passphrase].
+//
+// [Palladion's format]: https://palladion.github.io/palladion/file-format.html
+package pld
+
+import (
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+
+	"github.com/palladion/palladion/bindings/go"
+	"golang.org/x/crypto/argon2"
+)
+
+// The errors of reading. Others are those of the underlying reader. Use [errors.Is]: some come with
+// more words.
+var (
+	ErrNotPalladion       = errors.New("pld: not a Palladion file")
+	ErrTruncated          = errors.New("pld: the file is truncated")
+	ErrHeaderDamaged      = errors.New("pld: the header is damaged")
+	ErrUnsupportedVersion = errors.New("pld: unsupported version of the format")
+	ErrUnsupportedHeader  = errors.New("pld: unsupported header")
+	ErrNeedsKey           = errors.New("pld: the file needs a key, not a passphrase")
+	ErrNeedsPassphrase    = errors.New("pld: the file needs a passphrase, not a key")
+	ErrTooCostly          = errors.New("pld: the passphrase's cost exceeds the limits")
+	ErrWrongKey           = errors.New("pld: wrong key")
+	ErrWrongPassphrase    = errors.New("pld: wrong passphrase")
+	ErrDamaged            = errors.New("pld: the file is damaged")
+	ErrTrailingData       = errors.New("pld: data follows the end of the file")
+)
+
+// ErrClosed is the error for the use of what was closed.
+var ErrClosed = errors.New("pld: already closed")
+
+// A Secret is what a file is encrypted with: a [*Key] or a [Passphrase].
+type Secret interface {
+	// master returns the key from which those of a file are derived.
+	master(h *header, limits *Limits) ([]byte, error)
+}
+
+// A Passphrase is a secret that people remember. It is stretched with Argon2id, but a weak one
+// stays weak. Its bytes are taken as they are.
+type Passphrase []byte
+
+// Cost is the cost of a passphrase: the parameters of Argon2id.
+type Cost struct {
+	MemoryKiB uint32
+	Passes    uint32
+	Lanes     uint32
+}
+
+// DefaultCost is that of new files: 64 MiB, 3 passes, 4 lanes, as RFC 9106 recommends.
+var DefaultCost = Cost{MemoryKiB: 64 << 10, Passes: 3, Lanes: 4}
+
+// Limits are the highest costs of a passphrase that a reader accepts, because the header that asks
+// for them is not authenticated yet.
+type Limits struct {
+	MemoryKiB uint32
+	Passes    uint32
+	Lanes     uint32 // at most 255 work
+	// WorkKiB is the largest product of memory and passes, which is what takes time.
+	WorkKiB uint64
+}
+
+// DefaultLimits are 1 GiB, 16 passes, 16 lanes, and 4 GiB for memory times passes: a few seconds.
+var DefaultLimits = Limits{MemoryKiB: 1 << 20, Passes: 16, Lanes: 16, WorkKiB: 4 << 20}
+
+func (l *Limits) check(c Cost) error {
+	for _, limit := range []struct {
+		what          string
+		asked, limits uint64
+	}{
+		{"memory in KiB", uint64(c.MemoryKiB), uint64(l.MemoryKiB)},
+		{"passes", uint64(c.Passes), uint64(l.Passes)},
+		{"lanes", uint64(c.Lanes), uint64(min(l.Lanes, 255))},
+		{"memory in KiB times passes", uint64(c.MemoryKiB) * uint64(c.Passes), l.WorkKiB},
+	} {
+		if limit.asked > limit.limits {
+			return fmt.Errorf("%w: %s is %d, the limit %d", ErrTooCostly, limit.what, limit.asked,
+				limit.limits)
+		}
+	}
+	return nil
+}
+
+const (
+	headerSize   = 128
+	frameSize    = 4
+	overhead     = frameSize + palladion.TagSize
+	lastFlag     = 1 << 31
+	magic        = "\x89PLD\r\n\x1a\n"
+	minLog2      = 10
+	maxLog2      = 24
+	fromKey      = 0
+	fromPassword = 1
+)
+
+// header is a header as in the file, with the fields that it contains.
+type header struct {
+	bytes     [headerSize]byte
+	variant   palladion.Variant
+	chunkSize int
+	source    byte // fromKey or fromPassword
+	cost      Cost
+}
+
+// readHeader reads and checks the first bytes of a file. The order of checks decides the error.
+func readHeader(r io.Reader) (*header, error) {
+	h := new(header)
+	n, err := io.ReadFull(r, h.bytes[:])
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	b := h.bytes[:]
+	if start := min(n, 4); string(b[:start]) != magic[:start] {
+		return nil, ErrNotPalladion
+	}
+	if n < headerSize {
+		return nil, ErrTruncated
+	}
+	if checksum := sha256.Sum256(b[:96]); string(b[:8]) != magic || [32]byte(b[96:]) != checksum {
+		return nil, ErrHeaderDamaged
+	}
+	if b[8] != 1 {
+		return nil, fmt.Errorf("%w: %d", ErrUnsupportedVersion, b[8])
+	}
+	word := func(at int) uint32 { return binary.LittleEndian.Uint32(b[at:]) }
+	h.cost = Cost{word(48), word(52), word(56)}
+	h.source = b[10]
+	c := h.cost
+	switch {
+	case b[9] < 1 || b[9] > 6:
+		return nil, fmt.Errorf("%w: algorithm %d", ErrUnsupportedHeader, b[9])
+	case b[11] < minLog2 || b[11] > maxLog2:
+		return nil, fmt.Errorf("%w: chunks of 2^%d bytes", ErrUnsupportedHeader, b[11])
+	case h.source == fromKey && c != Cost{}:
+		return nil, fmt.Errorf("%w: the cost of a passphrase, with a key", ErrUnsupportedHeader)
+	case h.source > fromPassword:
+		return nil, fmt.Errorf("%w: key source %d", ErrUnsupportedHeader, h.source)
+	case h.source == fromPassword && !c.valid():
+		return nil, fmt.Errorf("%w: cost %+v", ErrUnsupportedHeader, c)
+	case word(12) != 0 || word(60) != 0:
+		return nil, fmt.Errorf("%w: reserved bytes are not zero", ErrUnsupportedHeader)
+	}
+	h.variant = palladion.Variant(b[9])
+	h.chunkSize = 1 << b[11]
+	return h, nil
+}
+
+// valid returns whether Argon2id allows the cost.
+func (c Cost) valid() bool {
+	return c.Passes >= 1 && c.Lanes >= 1 && c.Lanes < 1<<24 && c.MemoryKiB >= 8*c.Lanes
+}
+
+// derive returns the cipher for the chunks, and the commitment to the key.
+func (h *header) derive(secret Secret, limits *Limits) (*palladion.AEAD, []byte, error) {
+	master, err := secret.master(h, limits)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer clear(master)
+	info := "palladion file v1" + string(h.bytes[:64])
+	keys, err := hkdf.Key(sha256.New, master, h.bytes[16:48], info, h.variant.KeySize()+32)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, commitment := keys[:h.variant.KeySize()], keys[h.variant.KeySize():]
+	defer clear(key)
+	aead, err := palladion.New(h.variant, key)
+	return aead, commitment, err
+}
+
+func (p Passphrase) master(h *header, limits *Limits) ([]byte, error) {
+	if h.source != fromPassword {
+		return nil, ErrNeedsKey
+	}
+	if err := limits.check(h.cost); err != nil {
+		return nil, err
+	}
+	c := h.cost
+	return argon2.IDKey(p, h.bytes[16:48], c.Passes, c.MemoryKiB, uint8(c.Lanes), 32), nil
+}
+
+// open returns the cipher for the chunks, if the header commits to the secret.
+func (h *header) open(secret Secret, limits *Limits) (*palladion.AEAD, error) {
+	if limits == nil {
+		limits = &DefaultLimits
+	}
+	aead, commitment, err := h.derive(secret, limits)
+	if err != nil {
+		return nil, err
+	}
+	if subtle.ConstantTimeCompare(commitment, h.bytes[64:96]) != 1 {
+		aead.Wipe()
+		if h.source == fromPassword {
+			return nil, ErrWrongPassphrase
+		}
+		return nil, ErrWrongKey
+	}
+	return aead, nil
+}
+
+// WriterOptions are the choices for a new file. Zero values mean the defaults.
+type WriterOptions struct {
+	// Variant is the algorithm; by default AEGIS-256X2. Those of AEGIS-256 have keys of 256 bits.
+	Variant palladion.Variant
+	// ChunkSize is the size of chunks in bytes, a power of two from 1 KiB to 16 MiB; by default
+	// 1 MiB. Readers and writers need memory for one.
+	ChunkSize int
+	// Cost is that of the passphrase; by default DefaultCost. It has at most 255 lanes.
+	Cost Cost
+}
+
+// newHeader returns the header of a new file, and the cipher for its chunks.
+func newHeader(secret Secret, options *WriterOptions) (*header, *palladion.AEAD, error) {
+	if options == nil {
+		options = new(WriterOptions)
+	}
+	h := &header{variant: palladion.AEGIS256X2, chunkSize: 1 << 20, cost: DefaultCost}
+	if options.Variant != 0 {
+		h.variant = options.Variant
+	}
+	if options.ChunkSize != 0 {
+		h.chunkSize = options.ChunkSize
+	}
+	if options.Cost != (Cost{}) {
+		h.cost = options.Cost
+	}
+	log2 := bits.Len(uint(h.chunkSize)) - 1
+	if h.chunkSize != 1<<log2 || log2 < minLog2 || log2 > maxLog2 {
+		return nil, nil, fmt.Errorf("pld: invalid chunk size %d: expected a power of two "+
+			"from 1024 to 16777216", h.chunkSize)
+	}
+	b := h.bytes[:]
+	copy(b, magic)
+	b[8], b[9], b[11] = 1, byte(h.variant), byte(log2)
+	rand.Read(b[16:48]) // never fails
+	if p, ok := secret.(Passphrase); ok {
+		if len(p) == 0 {
+			return nil, nil, errors.New("pld: the passphrase is empty")
+		}
+		if !h.cost.valid() || h.cost.Lanes > 255 {
+			return nil, nil, fmt.Errorf("pld: invalid cost of a passphrase: %+v: expected at "+
+				"least one pass, 1 to 255 lanes, and 8 KiB for each lane", h.cost)
+		}
+		h.source = fromPassword
+		b[10] = fromPassword
+		binary.LittleEndian.PutUint32(b[48:], h.cost.MemoryKiB)
+		binary.LittleEndian.PutUint32(b[52:], h.cost.Passes)
+		binary.LittleEndian.PutUint32(b[56:], h.cost.Lanes)
+	}
+	unlimited := &Limits{1<<32 - 1, 1<<32 - 1, 255, 1<<64 - 1}
+	aead, commitment, err := h.derive(secret, unlimited)
+	if err != nil {
+		return nil, nil, err
+	}
+	copy(b[64:], commitment)
+	checksum := sha256.Sum256(b[:96])
+	copy(b[96:], checksum[:])
+	return h, aead, nil
+}
+
+// A chunk is the place and the length of a piece of the plaintext.
+type chunk struct {
+	counter uint64
+	len     int
+	last    bool
+}
+
+// parseFrame returns the chunk that a frame announces.
+func (h *header) parseFrame(frame []byte, counter uint64) (chunk, error) {
+	word := binary.LittleEndian.Uint32(frame)
+	c := chunk{counter, int(word &^ lastFlag), word&lastFlag != 0}
+	full, empty := c.len == h.chunkSize, c.len == 0
+	if c.len > h.chunkSize || !c.last && !full || c.last && empty && counter != 0 {
+		return c, c.damaged()
+	}
+	return c, nil
+}
+
+func (c chunk) damaged() error { return fmt.Errorf("%w: chunk %d", ErrDamaged, c.counter) }
+
+// frame returns the chunk's frame, which is also its additional data.
+func (c chunk) frame() (frame [frameSize]byte) {
+	word := uint32(c.len)
+	if c.last {
+		word |= lastFlag
+	}
+	binary.LittleEndian.PutUint32(frame[:], word)
+	return frame
+}
+
+func (c chunk) nonce(v palladion.Variant) []byte {
+	nonce := make([]byte, v.NonceSize())
+	binary.LittleEndian.PutUint64(nonce, c.counter)
+	if c.last {
+		nonce[8] = 1
+	}
+	return nonce
+}
+
+// openChunk decrypts ciphertext and tag in place.
+func openChunk(aead *palladion.AEAD, c chunk, sealed []byte) ([]byte, error) {
+	frame := c.frame()
+	text, err := aead.Open(sealed[:0], c.nonce(aead.Variant()), sealed, frame[:])
+	if err != nil {
+		return nil, c.damaged()
+	}
+	return text, nil
+}
