@@ -247,6 +247,8 @@ func TestErrors(t *testing.T) {
 		{"two chunks of three", byKey[:128+2*1060], key, pld.ErrTruncated},
 		{"all but one byte", byKey[:len(byKey)-1], key, pld.ErrTruncated},
 		{"one byte more", append(bytes.Clone(byKey), 0), key, pld.ErrTrailingData},
+		{"a chunk more", append(bytes.Clone(byKey), make([]byte, 1060)...), key, pld.ErrTrailingData},
+		{"itself once more", append(bytes.Clone(byKey), byKey...), key, pld.ErrTrailingData},
 		{"the last frame", flip(byKey, 128+2*1060+2), key, pld.ErrDamaged},
 		{"the last chunk", flip(byKey, 128+2*1060+50), key, pld.ErrDamaged},
 		{"the last tag", flip(byKey, len(byKey)-1), key, pld.ErrDamaged},

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
+	"sort"
 	"sync"
 
 	"github.com/palladion/palladion/bindings/go"
@@ -141,6 +143,7 @@ func Open(r io.ReaderAt, size int64, secret Secret, limits *Limits) (*File, erro
 	}
 	f := &File{in: r, header: h, aead: aead}
 	if err := f.openLast(size - headerSize); err != nil {
+		err = f.explain(size-headerSize, err)
 		f.Close()
 		return nil, err
 	}
@@ -180,6 +183,37 @@ func (f *File) openLast(size int64) error {
 	}
 	f.last, f.size = c.counter, number*int64(f.header.chunkSize)+int64(c.len)
 	return nil
+}
+
+// explain returns [ErrTrailingData] if the last chunk comes before the end of the file, or err. All
+// chunks before the last one have the same frame, so few frames have to be read.
+func (f *File) explain(size int64, err error) error {
+	if errors.Is(err, ErrTrailingData) {
+		return err
+	}
+	sealed := int64(f.header.chunkSize + overhead)
+	at := func(number int) (chunk, bool) {
+		var frame [frameSize]byte
+		if n, _ := f.in.ReadAt(frame[:], headerSize+int64(number)*sealed); n < frameSize {
+			return chunk{}, false
+		}
+		c, err := f.header.parseFrame(frame[:], uint64(number))
+		return c, err == nil
+	}
+	count := int(min((size+sealed-1)/sealed, math.MaxInt))
+	c, ok := at(sort.Search(count, func(number int) bool {
+		c, ok := at(number)
+		return !ok || c.last
+	}))
+	if !ok || !c.last || int64(c.counter)*sealed+int64(c.len)+overhead >= size {
+		return err
+	}
+	x, loadErr := f.load(c)
+	if loadErr != nil {
+		return err
+	}
+	f.release(x)
+	return ErrTrailingData
 }
 
 func truncated(err error) error {
