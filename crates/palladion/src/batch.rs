@@ -76,6 +76,7 @@
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
+use crate::arch::DataIndependentTiming;
 use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
 use crate::driver::variant::check_tag;
@@ -263,6 +264,7 @@ impl<'a, F: Family, const D: usize, const T: usize> Decryption<'a, F, D, T> {
 pub fn encrypt<'a, F: Family, const D: usize, const T: usize>(
     jobs: impl IntoIterator<Item = Result<Encryption<'a, F, D, T>, Error>>,
 ) -> Result<(), BatchError> {
+    let _timing = DataIndependentTiming::switch_on();
     let messages = jobs.into_iter().map(|job| job.map(|job| *job.job.message()));
     // SAFETY: jobs are created from valid slices. They borrow outputs and tags exclusively, for a
     // lifetime that does not end before this function.
@@ -284,6 +286,7 @@ pub fn decrypt<'a, F: Family, const D: usize, const T: usize>(
     jobs: impl IntoIterator<Item = Result<Decryption<'a, F, D, T>, Error>>,
     on_failure: impl FnMut(usize, Error),
 ) -> Result<(), BatchError> {
+    let _timing = DataIndependentTiming::switch_on();
     let messages = jobs.into_iter().map(|job| job.map(|job| *job.job.message()));
     // SAFETY: jobs are created from valid slices. They borrow outputs exclusively, for a lifetime
     // that does not end before this function. Tags are only read.
@@ -385,6 +388,7 @@ fn crypt_packets<F: Family, const D: usize, const T: usize>(
         return Err(Error::TooManyPackets { first, count });
     }
     let variant = Chosen::<F, D>::new()?;
+    let _timing = DataIndependentTiming::switch_on();
     let PacketLayout { packet, header } = layout;
     let whole = buf.len() / packet;
     let mut packets = buf.chunks_mut(packet);

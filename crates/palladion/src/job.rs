@@ -3,6 +3,7 @@
 
 use core::marker::PhantomData;
 
+use crate::arch::DataIndependentTiming;
 use crate::dispatch::Chosen;
 use crate::driver::kernels::Operation;
 use crate::driver::variant::check_mac;
@@ -166,6 +167,7 @@ pub(crate) unsafe fn check_and_execute<F: Family, const D: usize>(
     check_limits(operation, message)?;
     Error::check_tag_length(message.tag_len)?;
     let variant = Chosen::<F, D>::new()?;
+    let _timing = DataIndependentTiming::for_bytes(message.len.max(message.ad_len));
     // SAFETY: the caller promises a valid message. The length of its tag was checked.
     let authentic = unsafe { message::execute(variant, operation, message) };
     if authentic { Ok(()) } else { Err(Error::VerificationFailed) }

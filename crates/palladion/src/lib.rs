@@ -180,6 +180,7 @@ pub use ::aead;
 pub use ::subtle;
 pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use arch::Backend;
+pub use arch::timing::with_data_independent_timing;
 #[cfg(feature = "alloc")]
 pub use buffer::Buffer;
 pub use cipher::Aegis;

@@ -9,6 +9,7 @@ use zeroize::ZeroizeOnDrop;
 
 #[cfg(feature = "alloc")]
 use crate::algorithm::Algorithm;
+use crate::arch::DataIndependentTiming;
 
 use crate::dispatch::Chosen;
 use crate::driver::State;
@@ -154,6 +155,7 @@ impl<F: Family, const D: usize> Session<F, D> {
         self.takes_data("associated data")?;
         let used = self.used(self.ad_len);
         self.ad_len = Error::check_limit("associated data", self.ad_len, data.len())?;
+        let _timing = DataIndependentTiming::for_bytes(data.len());
         if used == 0 && data.len().is_multiple_of(Self::RATE) {
             self.state().absorb(data);
         } else {
@@ -219,6 +221,7 @@ impl<F: Family, const D: usize> Session<F, D> {
         self.check_not_finalized()?;
         let used = self.used(self.msg_len);
         self.msg_len = Error::check_limit("message", self.msg_len, io.len())?;
+        let _timing = DataIndependentTiming::for_bytes(io.len());
         self.end_ad();
         let mut state = State::new(&mut self.memory, self.variant);
         let mut rest = io;

@@ -9,10 +9,12 @@ pub(crate) mod backend;
 pub(crate) mod portable;
 #[allow(dead_code)] // a CPU needs only its own
 pub(crate) mod tables;
+pub(crate) mod timing;
 
 pub use backend::Backend;
 pub(crate) use backend::Compiled;
 pub(crate) use cpu::{COMPILED, Cpu};
+pub(crate) use timing::DataIndependentTiming;
 
 /// Compiles the items of the condition that is true, of which there is at most one, or else those
 /// at the end. It has the name of the well-known crate so that `rustfmt` finds the modules.
