@@ -107,6 +107,10 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
             self.state = match &mut self.state {
                 State::Idle(Some(chunk)) if *chunk == wanted => return Poll::Ready(Ok(())),
                 State::Idle(_) => {
+                    // A read that was given up may go on below. Then tokio's `File` refuses to
+                    // seek.
+                    let ended = Pin::new(&mut self.input).poll_complete(cx);
+                    ready!(ended).map_err(Error::Read)?;
                     let start = self.chunks.layout().sealed(wanted..wanted + 1).start;
                     let seek = Pin::new(&mut self.input).start_seek(SeekFrom::Start(start));
                     seek.map_err(Error::Read)?;
@@ -162,6 +166,8 @@ fn lost() -> Error {
 }
 
 async fn seek(input: &mut (impl AsyncSeek + Unpin), to: SeekFrom) -> Result<u64, Error> {
+    // The caller may have left something unfinished.
+    poll_fn(|cx| Pin::new(&mut *input).poll_complete(cx)).await.map_err(Error::Read)?;
     Pin::new(&mut *input).start_seek(to).map_err(Error::Read)?;
     poll_fn(|cx| Pin::new(&mut *input).poll_complete(cx)).await.map_err(Error::Read)
 }
