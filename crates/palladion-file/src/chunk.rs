@@ -160,7 +160,7 @@ impl Chunk {
     }
 
     /// Decrypts `frame || ciphertext || tag` into `text`, which is as long as the plaintext. If
-    /// verification fails, it is zeroed.
+    /// verification fails, it is zeroed. What follows the tag is ignored.
     pub fn open_into(
         &self,
         cipher: &Cipher,
@@ -168,7 +168,7 @@ impl Chunk {
         sealed: &[u8],
         text: &mut [u8],
     ) -> Result<(), Error> {
-        let (ciphertext, tag) = sealed[FRAME_LEN..].split_at(self.len);
+        let (ciphertext, tag) = sealed[FRAME_LEN..self.sealed_len()].split_at(self.len);
         let tag = tag.try_into().expect("32 bytes");
         match cipher.decrypt_into(&self.nonce(), &self.frame(), ciphertext, tag, text)? {
             true => Ok(()),

@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::*;
 use crate::random::{Random, with_new_seeds};
-use palladion_file::sans_io::Layout;
-use palladion_file::{Algorithm, ChunkSize, EncryptWriter, Encryptor, Error, ReadAt, SeekReader};
+use palladion_file::sans_io::{Layout, Opening};
+use palladion_file::{
+    Algorithm, ChunkSize, EncryptWriter, Encryptor, Error, KdfLimits, ReadAt, SeekReader,
+};
 
 /// Counts what is read from it.
 struct Counting<S> {
@@ -302,6 +304,37 @@ fn every_kind_of_file() {
             let mut part = [0; 1500];
             assert_eq!(reader.read_at(&mut part, 1000).unwrap(), 1500);
             assert!(part == text[1000..2500]);
+        }
+    }
+}
+
+/// Bytes after a chunk do not matter, missing ones do.
+#[test]
+fn chunks_in_longer_and_shorter_buffers() {
+    let text = text(2 * CHUNK + 100);
+    let mut file = encrypt(&text);
+    let (key, limits) = (key(), KdfLimits::default());
+    let opening = Opening::new(&key, &limits, &file[..HEADER], file.len() as u64).unwrap();
+    let wanted = opening.wants().unwrap().start as usize;
+    let chunks = opening.give(&mut file[wanted..].to_vec()).unwrap().finish();
+    for chunk in 0..3 {
+        let range = chunks.layout().plaintext(chunk);
+        let expected = &text[range.start as usize..range.end as usize];
+        let sealed = &mut file[chunks.layout().sealed(chunk..chunk + 1).start as usize..];
+        for more in [0, 1, 3000] {
+            let mut longer = [&sealed[..expected.len() + OVERHEAD], &vec![1; more]].concat();
+            let mut out = vec![1; expected.len()];
+            chunks.open_into(chunk, &longer, &mut out).unwrap();
+            assert!(out == expected);
+            assert!(chunks.open(chunk, &mut longer).unwrap() == expected);
+        }
+        for len in [0, 3, 4, 36, expected.len() + OVERHEAD - 1] {
+            let mut out = vec![1; expected.len()];
+            let error = chunks.open_into(chunk, &sealed[..len], &mut out).unwrap_err();
+            assert!(matches!(error, Error::Truncated { .. }), "{error:?}");
+            assert!(out.iter().all(|byte| *byte == 0));
+            let error = chunks.open(chunk, &mut sealed[..len]).unwrap_err();
+            assert!(matches!(error, Error::Truncated { .. }), "{error:?}");
         }
     }
 }
