@@ -248,7 +248,9 @@ impl<S: ReadAt> Shared<S> {
             // The file is shorter than when it was opened.
             ErrorKind::UnexpectedEof => {
                 let offset = self.source.size().unwrap_or(start);
-                Error::Truncated { chunk: Some(chunks.start), offset }
+                let whole = Layout::full_chunks(self.layout.chunk_size(), offset);
+                let chunk = whole.clamp(chunks.start, chunks.end - 1);
+                Error::Truncated { chunk: Some(chunk), offset }
             }
             _ => Error::Read(error),
         })

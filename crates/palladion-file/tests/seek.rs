@@ -259,6 +259,9 @@ fn failing_sources() {
     let error = reader.read_at(&mut [0; 100], 5000).unwrap_err();
     assert!(matches!(error, Error::Truncated { chunk: Some(4), offset: 3000 }), "{error:?}");
     assert_eq!(reader.read_at(&mut [0; 100], 500).unwrap(), 100);
+    // Of several chunks that are read at once, the first one that is incomplete is named.
+    let error = reader.read_at(&mut [0; 8 * CHUNK], 0).unwrap_err();
+    assert!(matches!(error, Error::Truncated { chunk: Some(2), offset: 3000 }), "{error:?}");
 
     struct Broken;
     impl ReadAt for Broken {
