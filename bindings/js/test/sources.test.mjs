@@ -179,6 +179,19 @@ test('servers that do something else', async () => {
     });
 });
 
+test('addresses that are not valid, or have a password', async () => {
+    for (const address of ['https://', 'https://user:secret@127.0.0.1/?token=secret']) {
+        for (const source of [address, ...(address.includes('@') ? [new URL(address)] : [])]) {
+            await assert.rejects(openFile(source, { key }), (error) => {
+                assert.equal(error.name, 'PalladionError');
+                assert.equal(error.code, 'WRONG_VALUE');
+                assert(!/secret/.test(error.message + String(error.cause)));
+                return true;
+            });
+        }
+    }
+});
+
 test('a file that changes on the server', async () => {
     const changed = { name: 'PalladionError', code: 'FILE_CHANGED', message: /changed/ };
     const answers = {

@@ -225,6 +225,24 @@ function wrongSource(value: unknown): PalladionError {
     );
 }
 
+function address(text: string): URL {
+    let url;
+    try {
+        url = new URL(text);
+    } catch {
+        throw new PalladionError('WRONG_VALUE', 'the source is not a valid http(s) address');
+    }
+    // `fetch` refuses them too, but its error shows them.
+    if (url.username !== '' || url.password !== '') {
+        throw new PalladionError(
+            'WRONG_VALUE',
+            'the address must not have a user name or a password',
+            'pass a header instead: { fetch: { headers: { Authorization: … } } }',
+        );
+    }
+    return url;
+}
+
 /** Finds out what a source is, and its length. */
 export async function openSource(from: AnySource, options: FetchOptions = {}): Promise<Source> {
     const kind = typeName(from);
@@ -236,7 +254,7 @@ export async function openSource(from: AnySource, options: FetchOptions = {}): P
                 `the option "fetch" must be an object with options, not ${describe(options)}`,
             );
         }
-        return fromServer(new URL(String(from)), options as RequestInit);
+        return fromServer(address(String(from)), options as RequestInit);
     }
     if (kind === 'Blob' || kind === 'File') {
         const blob = from as Blob;
