@@ -45,7 +45,7 @@ export interface OpenFile {
      * error is correct, but not complete.**
      */
     stream(start?: number, end?: number): ByteStream;
-    /** Wipes the key and what was decrypted; nothing can be read any more. It closes no source. */
+    /** Wipes the key and what was decrypted: every later read fails. The source stays open. */
     close(): void;
 }
 

@@ -10,14 +10,14 @@ pub trait ReadAt {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::UnexpectedEof`] if there are fewer; whatever else may happen.
+    /// [`ErrorKind::UnexpectedEof`] if there are fewer; any other error of the source.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
     /// Returns how many bytes there are.
     ///
     /// # Errors
     ///
-    /// Whatever may happen.
+    /// Any error of the source.
     fn size(&self) -> io::Result<u64>;
 }
 
@@ -57,7 +57,7 @@ macro_rules! pointers {
 
 pointers!(&T, Box<T>, Arc<T>);
 
-/// On Unix, the position of the file is left alone.
+/// On Unix, the position of a regular file stays where it is.
 #[cfg(any(unix, windows))]
 impl ReadAt for std::fs::File {
     #[cfg(unix)]

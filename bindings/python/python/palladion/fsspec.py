@@ -19,8 +19,8 @@ the file system below are under its name: ``{"key_file": "my.key", "s3": {"anon"
 
 Only the chunks that are read are fetched and decrypted, and a damaged, cut or extended file raises
 one of the errors of :mod:`palladion.files`. Names, times and lengths of the files stay visible to
-those who can see the file system below. The key authenticates what is in a file, not its name: who
-can write to the file system can swap two files, or put back an old one.
+those who can see the file system below. The key authenticates what is in a file, not its name:
+someone who can write to the file system can swap two files, or put back an old one.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ impl<W: AsyncWrite + Unpin> EncryptWriter<W> {
         Self::with(secret, algorithm, size, KdfParams::default(), output).await
     }
 
-    /// Begins a file of this kind. Its header is written together with the first chunk.
+    /// Begins a file of this kind. The first write, flush or shutdown writes its header.
     ///
     /// # Errors
     ///
