@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use ::tokio::io::{
-    AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite, AsyncWriteExt, ReadBuf,
+    AsyncBufRead, AsyncRead, AsyncReadExt, AsyncSeek, AsyncSeekExt, AsyncWrite, AsyncWriteExt,
+    ReadBuf,
 };
 use ::tokio::runtime::Builder;
 use palladion_file::tokio::{DecryptReader, EncryptWriter, SeekReader};
@@ -161,6 +162,27 @@ fn written_and_read() {
             }
         });
     }
+}
+
+/// Chunks of 64 KiB are opened by the thread that polls.
+#[test]
+fn short_chunks_are_opened_at_once() {
+    let size = ChunkSize::new(64 << 10).unwrap();
+    let mut file = Vec::new();
+    Encryptor::new(&key()).chunk_size(size).run(&text(200_000)[..], &mut file).unwrap();
+    let runtime = Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let mut seeking = SeekReader::new(&key(), Cursor::new(&file)).await.unwrap();
+        let mut reading = DecryptReader::new(&key(), &file[..]).await.unwrap();
+        // The only other thread is busy until the end.
+        let (_end, waits) = std::sync::mpsc::channel::<()>();
+        ::tokio::task::spawn_blocking(move || waits.recv());
+        let is_ready = std::future::poll_fn(|cx| {
+            let seeking = Pin::new(&mut seeking).poll_fill_buf(cx).is_ready();
+            Poll::Ready((seeking, Pin::new(&mut reading).poll_fill_buf(cx).is_ready()))
+        });
+        assert_eq!(is_ready.await, (true, true));
+    });
 }
 
 /// Without a runtime, everything is done on this thread.

@@ -11,7 +11,7 @@ use ::tokio::io::{AsyncBufRead, AsyncRead, AsyncSeek, ReadBuf};
 use palladion::Buffer;
 
 use super::{Owned, Work, elsewhere, fill, poll_fill};
-use crate::chunk::{self, FRAME_LEN};
+use crate::chunk::{self, FRAME_LEN, OVERHEAD};
 use crate::header::HEADER_LEN;
 use crate::sans_io::{ChunkOpener, Opening};
 use crate::{Algorithm, Error, KdfLimits, Secret};
@@ -138,7 +138,7 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
                     let mut buffer = self.buffer.take().ok_or_else(lost)?;
                     State::Opening(
                         chunk,
-                        Work::start(filled, move || {
+                        Work::start(filled.saturating_sub(OVERHEAD), move || {
                             let opened = chunks.open(chunk, &mut buffer[..filled]).map(drop);
                             (buffer, opened)
                         }),
