@@ -21,6 +21,10 @@ Only the chunks that are read are fetched and decrypted, and a damaged, cut or e
 one of the errors of :mod:`palladion.files`. Names, times and lengths of the files stay visible to
 those who can see the file system below. The key authenticates what is in a file, not its name:
 someone who can write to the file system can swap two files, or put back an old one.
+
+Write ``palladion::`` first. A file system before it, as in ``simplecache::palladion::s3://...``,
+may write plaintext to a disk, and is pickled with all options, a key too. With
+``palladion::simplecache::s3://...``, the cache holds encrypted files.
 """
 
 from __future__ import annotations
