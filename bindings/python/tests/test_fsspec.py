@@ -397,6 +397,18 @@ def test_transactions(tmp_path: pathlib.Path) -> None:
         with fs.open(f"{tmp_path}/four", "wb") as file:
             raise Odd
     assert sorted(os.listdir(tmp_path)) == ["one", "two"]
+    # Files that are still open at its end.
+    with fs.transaction:
+        file = fs.open(f"{tmp_path}/two", "wb")
+        file.write(b"new")
+    assert file.closed and fs.cat_file(f"{tmp_path}/two") == b"new"
+    with pytest.raises(Odd), fs.transaction:
+        file = fs.open(f"{tmp_path}/two", "wb")
+        file.write(b"newer")
+        raise Odd
+    file.close()
+    assert fs.cat_file(f"{tmp_path}/two") == b"new"
+    assert sorted(os.listdir(tmp_path)) == ["one", "two"]
 
 
 # Keys

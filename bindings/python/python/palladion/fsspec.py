@@ -501,10 +501,13 @@ class _Writer(files._Appearing):
 
     def commit(self) -> None:
         """Ends a transaction of fsspec."""
+        self.close()
         if self._pending is not None:
             self._pending.commit()
 
     def discard(self) -> None:
         """Ends a transaction that failed."""
+        if not self.closed:
+            self._abandon(None, None, None)
         if self._pending is not None:
             self._pending.discard()
