@@ -8,7 +8,7 @@ use super::kernel::longest;
 use super::kernels::{
     BATCHES, BatchKernels, Data, Kernels, Message, MessageKernels, Pointers, StateKernels,
 };
-use super::scrub::Scrub;
+use super::scrub::{Scrub, scrub};
 use crate::block::{Blocks, MAX_LANES};
 use crate::machine::{Batched, Machine, Work};
 
@@ -204,6 +204,12 @@ impl Kernels {
             }
             i += 1;
         }
+        self
+    }
+    /// Wipes a little of the stack after batches: their states are in registers, but where a last
+    /// block has one to three bytes, these lack general registers, and some go to the stack.
+    pub(crate) const fn wiping_after_batches(mut self) -> Self {
+        self.scrub_batch = scrub::<128>();
         self
     }
     /// Takes the kernel for MACs of another machine, which needs no more wiping.

@@ -45,14 +45,16 @@ where
     Tables {
         aegis128: Degrees {
             one: kernels::<E, Packed128<V2>, 1>()
-                .with_batch::<E, 1>([batch::<E, Aegis128<V2, ShortChain>>()]),
+                .with_batch::<E, 1>([batch::<E, Aegis128<V2, ShortChain>>()])
+                .wiping_after_batches(),
             two: kernels::<E, Aegis128<V2, ShortChain>, 1>(),
             four: kernels::<E, Aegis128<V2, ShortChain>, 2>(),
             ..Degrees::all(kernels::<E, Aegis128<V1, ShortChain>, 0>())
         },
         aegis256: Degrees {
             one: kernels::<E, Aegis256<V1, ShortChain>, 1>()
-                .with_batch::<E, 1>([batch::<E, Aegis256<V2, ShortChain>>()]),
+                .with_batch::<E, 1>([batch::<E, Aegis256<V2, ShortChain>>()])
+                .wiping_after_batches(),
             two: kernels::<E, Aegis256<V2, ShortChain>, 1>(),
             four: kernels::<E, Twin256<V2>, 1>(),
             ..Degrees::all(kernels::<E, Aegis256<V1, ShortChain>, 0>())

@@ -36,14 +36,22 @@ where
     let (intel, avx) = (x86::vaes_avx2::<E, V1, V2>(), aesni_avx::<A, S, X1, V1>());
     Tables {
         aegis128: Degrees {
-            one: avx.aegis128.one.with_batch::<E, 1>([batch::<E, Aegis128<V2, ShortChain>>()]),
+            one: avx
+                .aegis128
+                .one
+                .with_batch::<E, 1>([batch::<E, Aegis128<V2, ShortChain>>()])
+                .wiping_after_batches(),
             two: kernels::<E, Aegis128<V2, Zen>, 1>(),
             // For long data only. The code of whole messages would grow for a gain of 2 %.
             four: intel.aegis128.four.with_advance::<E, Aegis128<V2, Zen>, 2>(),
             ..intel.aegis128
         },
         aegis256: Degrees {
-            one: avx.aegis256.one.with_batch::<E, 1>([batch::<E, Aegis256<V2, ShortChain>>()]),
+            one: avx
+                .aegis256
+                .one
+                .with_batch::<E, 1>([batch::<E, Aegis256<V2, ShortChain>>()])
+                .wiping_after_batches(),
             two: kernels::<E, Aegis256<V2, Zen>, 1>(),
             ..intel.aegis256
         },
