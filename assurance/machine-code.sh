@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Proves what the machine code of the kernels with AES instructions does, on x86-64 and 64-bit ARM:
+# that it computes RFC 10032, that nothing secret decides its time, which memory it uses and what it
+# leaves on the stack. machine-code/main.rs says how. Finds planted defects first.
+#
+#   assurance/machine-code.sh [full|quick [FILTER...]]
+#
+# Needs gcc. The code of the other CPU, and its instructions in QEMU, need what
+# scripts/install-emulators.sh installs; without that they are left out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+unset CARGO_PROFILE_RELEASE_LTO # the code to check is the code that users get
+. .ci/cross.sh
+out=$PWD/target/assurance/machine-code
+[ $# -gt 0 ] || set -- full
+cargo build --quiet --release --locked --manifest-path assurance/Cargo.toml -p machine-code \
+    --target-dir target/assurance
+
+summary=
+for cpu in x86_64 aarch64; do
+    build=(build --quiet --release --locked -p palladion-capi --target-dir "$out")
+    target= qemu=() flags=()
+    if [ "$(uname -m)" = $cpu ]; then
+        # In v0 mangling the name of a kernel has the machine that it is for.
+        RUSTFLAGS="${RUSTFLAGS:-} -C symbol-mangling-version=v0" cargo "${build[@]}"
+    elif cross_target $cpu 2>/dev/null; then
+        flags+=(-static)
+        RUSTFLAGS="${RUSTFLAGS:-} -C symbol-mangling-version=v0" cross_cargo "${build[@]}"
+    else
+        continue
+    fi
+    if [ $cpu = x86_64 ] && grep -qw avx512vl /proc/cpuinfo; then flags+=(-DWIDE); fi
+    runner=$out/runner-$cpu${flags[*]}
+    $cpu-linux-gnu-gcc -O1 "${flags[@]}" -o "$runner" assurance/machine-code/runner.c
+    target/assurance/release/machine-code "$out/$target/release/libaegis.so" \
+        "${qemu[*]} $runner" "$@" | tee "$out/$cpu.txt"
+    summary+="${summary:+; }$cpu: $(tail -n 1 "$out/$cpu.txt")"
+done
+echo "$summary"

@@ -1,0 +1,226 @@
+//! RFC 10032 on bytes of any kind: what kernels have to compute.
+
+use crate::term::{Block, Byte, Sample};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Family {
+    Aegis128,
+    Aegis256,
+}
+
+impl Family {
+    pub fn key_len(self) -> usize {
+        if self == Family::Aegis128 { 16 } else { 32 }
+    }
+    pub fn words(self) -> usize {
+        if self == Family::Aegis128 { 8 } else { 6 }
+    }
+    /// Rows of a step.
+    pub fn rows(self) -> usize {
+        if self == Family::Aegis128 { 2 } else { 1 }
+    }
+}
+
+/// `v[i][j]` is word `j` of lane `i`.
+#[derive(Clone)]
+pub struct State<T> {
+    pub family: Family,
+    pub v: Vec<Vec<Block<T>>>,
+}
+
+fn numbers<T: Byte>(bytes: Block<u8>) -> Block<T> {
+    bytes.map(T::number)
+}
+
+pub fn le64_le64<T: Byte>(a: usize, b: usize) -> Block<T> {
+    numbers((a as u128 | (b as u128) << 64).to_le_bytes())
+}
+
+fn xor<T: Byte>(blocks: &[Block<T>]) -> Block<T> {
+    std::array::from_fn(|i| blocks.iter().fold(T::number(0), |sum, block| sum.xor(block[i])))
+}
+
+fn and<T: Byte>(a: Block<T>, b: Block<T>) -> Block<T> {
+    std::array::from_fn(|i| a[i].and(b[i]))
+}
+
+pub fn aes<T: Byte>(block: Block<T>, key: Block<T>) -> Block<T> {
+    xor(&[T::mix(T::sub_and_shift(block)), key])
+}
+
+fn blocks<T: Byte>(bytes: &[T]) -> Vec<Block<T>> {
+    bytes.chunks(16).map(|chunk| chunk.try_into().expect("whole blocks")).collect()
+}
+
+impl<T: Byte> State<T> {
+    pub fn rate(&self) -> usize {
+        16 * self.family.rows() * self.v.len()
+    }
+
+    /// Init; a context other than the standard's is for degree 1.
+    pub fn init(
+        family: Family,
+        degree: usize,
+        key: &[T],
+        nonce: &[T],
+        context: Option<Block<T>>,
+    ) -> Self {
+        let c0: Block<T> = numbers(*b"\0\x01\x01\x02\x03\x05\x08\x0d\x15\x22\x37\x59\x90\xe9\x79b");
+        let c1: Block<T> = numbers(0xdd28_b573_4231_1120_f12f_c26d_5518_3ddb_u128.to_le_bytes());
+        let (k, n) = (blocks(key), blocks(nonce));
+        let kn = xor(&[k[0], n[0]]);
+        let (lane, second, inputs) = if family == Family::Aegis128 {
+            let (k0, k1) = (xor(&[k[0], c0]), xor(&[k[0], c1]));
+            (vec![kn, c1, c0, c1, kn, k0, k1, k0], 7, vec![vec![n[0], k[0]]; 10])
+        } else {
+            let kn1 = xor(&[k[1], n[1]]);
+            let lane = vec![kn, kn1, c1, c0, xor(&[k[0], c0]), xor(&[k[1], c1])];
+            (
+                lane,
+                5,
+                [k[0], k[1], kn, kn1]
+                    .map(|block| vec![block])
+                    .to_vec()
+                    .into_iter()
+                    .cycle()
+                    .take(16)
+                    .collect(),
+            )
+        };
+        let mut state = Self { family, v: vec![lane; degree] };
+        for input in inputs {
+            for (i, lane) in state.v.iter_mut().enumerate() {
+                let standard = numbers((i as u128 | (degree as u128 - 1) << 8).to_le_bytes());
+                for j in [3, second] {
+                    lane[j] = xor(&[lane[j], context.unwrap_or(standard)]);
+                }
+                Self::update_lane(lane, &input);
+            }
+        }
+        state
+    }
+
+    fn update_lane(v: &mut Vec<Block<T>>, m: &[Block<T>]) {
+        let last = v.len() - 1;
+        let mut next: Vec<_> =
+            (0..v.len()).map(|j| aes(v[if j == 0 { last } else { j - 1 }], v[j])).collect();
+        for (m, j) in m.iter().zip([0, 4]) {
+            next[j] = xor(&[next[j], *m]);
+        }
+        *v = next;
+    }
+
+    /// Absorbs one step.
+    fn update(&mut self, step: &[T]) {
+        let (m, degree) = (blocks(step), self.v.len());
+        for (i, lane) in self.v.iter_mut().enumerate() {
+            Self::update_lane(lane, &m[i..].iter().step_by(degree).copied().collect::<Vec<_>>());
+        }
+    }
+
+    /// Returns the key stream of the next step.
+    pub fn keystream(&self) -> Vec<T> {
+        let z = |row: usize| {
+            self.v.iter().flat_map(move |s| match (self.family, row) {
+                (Family::Aegis128, 0) => xor(&[s[6], s[1], and(s[2], s[3])]),
+                (Family::Aegis128, _) => xor(&[s[2], s[5], and(s[6], s[7])]),
+                (Family::Aegis256, _) => xor(&[s[1], s[4], s[5], and(s[2], s[3])]),
+            })
+        };
+        (0..self.family.rows()).flat_map(z).collect()
+    }
+
+    /// Absorbs data, padded with zeros.
+    pub fn absorb(&mut self, data: &[T]) {
+        for step in data.chunks(self.rate()) {
+            let mut padded = step.to_vec();
+            padded.resize(self.rate(), T::number(0));
+            self.update(&padded);
+        }
+    }
+
+    /// Encrypts or decrypts.
+    pub fn crypt(&mut self, input: &[T], decrypt: bool) -> Vec<T> {
+        let mut output = Vec::new();
+        for step in input.chunks(self.rate()) {
+            let z = self.keystream();
+            let result: Vec<T> = step.iter().zip(z).map(|(byte, z)| byte.xor(z)).collect();
+            self.absorb(if decrypt { &result } else { step });
+            output.extend(result);
+        }
+        output
+    }
+
+    fn finish(&mut self, lengths: Block<T>, tag_len: usize) -> Vec<Vec<T>> {
+        let lane_tag = |s: &[Block<T>]| match (self.family, tag_len) {
+            (Family::Aegis128, 16) => xor(&s[..7]).to_vec(),
+            (_, 16) => xor(s).to_vec(),
+            _ => [xor(&s[..s.len() / 2]), xor(&s[s.len() / 2..])].concat(),
+        };
+        let tag = |lane: &mut Vec<Block<T>>| {
+            let t = xor(&[lane[if self.family == Family::Aegis128 { 2 } else { 3 }], lengths]);
+            (0..7).for_each(|_| Self::update_lane(lane, &[t, t][..self.family.rows()]));
+            lane_tag(lane)
+        };
+        self.v.iter_mut().map(tag).collect()
+    }
+
+    /// Finalize; lengths in bytes.
+    pub fn finalize(&mut self, ad_len: usize, len: usize, tag_len: usize) -> Vec<T> {
+        let tags = self.finish(le64_le64(8 * ad_len, 8 * len), tag_len);
+        let sum = |i: usize| tags.iter().fold(T::number(0), |sum, tag| sum.xor(tag[i]));
+        (0..tag_len).map(sum).collect()
+    }
+
+    /// FinalizeMac; the length in bytes.
+    pub fn finalize_mac(&mut self, len: usize, tag_len: usize) -> Vec<T> {
+        let tags = self.finish(le64_le64(8 * len, 8 * tag_len), tag_len);
+        if tags.len() == 1 {
+            return tags.concat();
+        }
+        let first = usize::from((self.family, tag_len) != (Family::Aegis128, 16));
+        let mut lane = Self { family: self.family, v: self.v[..1].to_vec() };
+        lane.absorb(&tags[first..].concat());
+        lane.finish(le64_le64(tags.len(), 8 * tag_len), tag_len).concat()
+    }
+}
+
+/// Compares this with the reference, on numbers.
+pub fn check() -> Vec<String> {
+    use palladion_reference::{Aegis, Family as Reference};
+    let mut faults = Vec::new();
+    let bytes = |len: usize, seed: usize| -> Vec<u8> {
+        (0..len).map(|i| (i * i + seed * (i + 31)) as u8).collect()
+    };
+    let numbers = |bytes: &[u8]| bytes.iter().map(|byte| Sample::number(*byte)).collect::<Vec<_>>();
+    let values = |bytes: &[Sample]| bytes.iter().map(|byte| byte.value).collect::<Vec<_>>();
+    for (degree, len, tag_len) in (1..5)
+        .flat_map(|degree| (0..5).map(move |n| (degree, n * (16 * degree + 3))))
+        .flat_map(|(degree, len)| [16, 32].map(|tag_len| (degree, len, tag_len)))
+    {
+        for family in [Family::Aegis128, Family::Aegis256] {
+            let is_128 = family == Family::Aegis128;
+            let reference = if is_128 { Reference::Aegis128 } else { Reference::Aegis256 };
+            let aegis = Aegis { family: reference, degree };
+            let (key, nonce) = (bytes(family.key_len(), 1), bytes(family.key_len(), 2));
+            let (ad, message) = (bytes(len / 2 + 1, 3), bytes(len, 4));
+            let begin = || {
+                let mut state = State::init(family, degree, &numbers(&key), &numbers(&nonce), None);
+                state.absorb(&numbers(&ad));
+                state
+            };
+            let mut state = begin();
+            let output = values(&state.crypt(&numbers(&message), false));
+            let tag = values(&state.finalize(ad.len(), len, tag_len));
+            let mut right = aegis.encrypt(&key, &nonce, &ad, &message, tag_len) == (output, tag);
+            if !(is_128 && degree == 3 && tag_len == 16) {
+                let mac = values(&begin().finalize_mac(ad.len(), tag_len));
+                right &= aegis.mac(&key, &nonce, &ad, tag_len) == mac;
+            }
+            if !right {
+                faults.push(format!("{family:?}, degree {degree}, {len} bytes: not the reference"));
+            }
+        }
+    }
+    faults
+}

@@ -1,0 +1,261 @@
+//! Proves what the machine code of kernels with AES instructions does: assurance/machine-code.sh.
+//!
+//!     machine-code LIBRARY RUNNER full|quick [FILTER...]
+//!
+//! The machine (`machine.rs`) runs each kernel as it is in the library, with known pointers and
+//! lengths and with symbols (`term.rs`) for keys, nonces, messages, associated data, states and
+//! tags. `prove.rs` compares the result with RFC 10032 on the same symbols (`aegis.rs`), and checks
+//! every access to memory, what is left on the stack, and the registers that a caller keeps.
+//! Whatever decides a branch, an address, a length or the time of an instruction has to be a
+//! number. So a proof holds for all keys and messages, but only for the lengths that were tried.
+//! Nearly every instruction runs; which did not is printed.
+//!
+//! What is trusted: that instructions do what `x86.rs` and `arm.rs` say, which `cpu.rs` compares
+//! with a CPU, and that the sums of numbers that stand for terms differ if the terms do. RUNNER is
+//! the command for `runner.c`, which runs single instructions.
+//! `planted.rs` has the defects that have to be found.
+
+mod aegis;
+mod arm;
+mod cpu;
+mod kernel;
+mod machine;
+mod memory;
+mod planted;
+mod prove;
+mod term;
+mod value;
+mod x86;
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kernel::{Kernel, Set};
+use prove::{Call, Coverage, Run};
+
+/// How many instructions of a kernel may be out of reach: those for data of 4 GiB, for a degree of
+/// 0, and jumps that are never taken.
+const OUT_OF_REACH: usize = 19;
+
+/// Kernels in which defects are planted.
+const PLANTED: [&str; 5] = [
+    "Sse seal Aegis256<X1, Free>, 1",
+    "Avx open Aegis256<V1, Free>, 1",
+    "Vaes mac Aegis128<V2, ShortChain>, 1",
+    "Vaes512 open Aegis128<M4, ShortChainTernary>, 1",
+    "AesSha3 open Long<Aegis128<A1, Free>, Aegis128<Sum<A1>, Textbook>, Turns<8>>, 1",
+];
+
+/// The lengths of data for one kernel: all around the first steps, and some after which loops
+/// change.
+fn lens(rate: usize, quick: bool) -> Vec<usize> {
+    let mut lens: Vec<usize> = (0..=3 * rate + 1).collect();
+    if quick {
+        lens.retain(|len| *len <= rate + 1 || len % 23 == 0 || len % rate < 2);
+    }
+    let steps = [7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 49];
+    lens.extend(steps.iter().flat_map(|n| [n * rate, n * rate + rate / 2 + 3]));
+    lens
+}
+
+/// The calls of a kernel that are tried, each with all of its messages.
+fn calls(kernel: &Kernel, quick: bool) -> Vec<Vec<Call>> {
+    let mut calls = Vec::new();
+    for degree in kernel.degrees() {
+        let rate = 16 * kernel.family.rows() * degree;
+        let (mut lens, few) = (lens(rate, quick), [0, rate + 1, 3 * rate - 1]);
+        let mut add = |ad_len: usize, len: usize| {
+            let (n, mac) = (calls.len(), kernel.operation.ends_with("mac"));
+            for tag_len in [16, 32] {
+                // Of AEGIS-128X with an odd degree there is no short MAC.
+                let exists = !mac || tag_len == 32 || degree == 1 || degree.is_multiple_of(2);
+                if exists && (!quick || mac || tag_len == 16 * (n % 2 + 1)) {
+                    let in_place = (len + ad_len + n / 2).is_multiple_of(2);
+                    calls.push(vec![Call { degree, ad_len, len, tag_len, in_place }]);
+                }
+            }
+        };
+        match &*kernel.operation {
+            "seal" | "open" => {
+                for (n, &len) in lens.iter().enumerate() {
+                    for &other in few.iter().cycle().skip(n).take(if quick { 1 } else { 3 }) {
+                        add(other, len);
+                        add(len, other);
+                    }
+                }
+            }
+            "mac" => lens.iter().for_each(|&ad_len| add(ad_len, 0)),
+            "advance" => {
+                if kernel.groups != Some(1) {
+                    // Groups take turns after 4 KiB.
+                    lens.extend([1, 2].map(|turns| (turns * 4096 + 40) * degree + 5));
+                }
+                lens.iter().for_each(|&len| add(0, len));
+            }
+            "seal_batch" | "open_batch" => {}
+            // Lengths, and for `init` contexts of the caller's own.
+            _ => [0, 1, 1000].iter().for_each(|&len| add(7, len)),
+        }
+    }
+    if kernel.operation.ends_with("batch") {
+        batches(kernel, &mut calls);
+    }
+    calls
+}
+
+/// Messages with the same number of steps.
+fn batches(kernel: &Kernel, calls: &mut Vec<Vec<Call>>) {
+    let rate = 16 * kernel.family.rows();
+    for n in 0..8 * rate {
+        let (steps, last, tag_len) = (n / 2 / rate, n / 2 % rate + 1, 16 * (n % 2 + 1));
+        let message = |i: usize| {
+            let len = |last: usize| steps * rate + [last, 1 + 5 * last % rate, rate, 1][i];
+            let (ad_len, len) = match (steps, tag_len) {
+                (0, 32) => (len(last), 0),
+                (0, _) => (0, len(last)),
+                _ => (len(1 + 5 * last % rate), len(last)),
+            };
+            Call { degree: 1, ad_len, len, tag_len, in_place: (i + last).is_multiple_of(2) }
+        };
+        calls.push((0..kernel.lanes).map(message).collect());
+        if last == 1 {
+            let whole = |i| Call { ad_len: steps * rate, len: (steps + 1) * rate, ..message(i) };
+            calls.push((0..kernel.lanes).map(whole).collect());
+        }
+    }
+}
+
+/// Runs a kernel, or the one in its place.
+fn prove(
+    set: &Set,
+    number: usize,
+    calls: &[Call],
+    planted: Option<&Kernel>,
+    coverage: &mut Coverage,
+) -> Result<(), String> {
+    let mut run = Run::new(set, &calls[0], planted.map(|planted| (number, planted)), coverage);
+    match &*set.functions[number].operation {
+        "seal" | "open" | "mac" => run.message_kernel(number, &calls[0]),
+        "seal_batch" | "open_batch" => run.batch_kernel(number, calls),
+        _ => run.state_kernel(number, &calls[0]),
+    }
+}
+
+/// Works on all cores.
+fn in_parallel<T: Sync>(work: &[T], each: impl Fn(&T, &mut Coverage) + Sync) -> Coverage {
+    let (next, all) = (AtomicUsize::new(0), Mutex::new(Coverage::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                let mut coverage = Coverage::new();
+                while let Some(one) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    each(one, &mut coverage);
+                }
+                let mut all = all.lock().expect("no thread panics");
+                for (function, ran) in coverage {
+                    let known = all.entry(function).or_insert_with(|| vec![false; ran.len()]);
+                    known.iter_mut().zip(ran).for_each(|(known, ran)| *known |= ran);
+                }
+            });
+        }
+    });
+    all.into_inner().expect("no thread panics")
+}
+
+/// Plants defects in a few kernels. Returns their number, and those that were not found.
+fn plant(set: &Set, quick: bool) -> (usize, Vec<String>) {
+    let mut work = Vec::new();
+    for (number, kernel) in set.kernels().iter().enumerate() {
+        if PLANTED.contains(&&*kernel.name()) {
+            work.extend(
+                planted::defects(set.image.cpu, kernel).into_iter().map(|defect| (number, defect)),
+            );
+        }
+    }
+    if quick {
+        let first = work.first().map(|(number, _)| *number);
+        work.retain(|(number, _)| Some(*number) == first);
+    }
+    let missed = Mutex::new(Vec::new());
+    in_parallel(&work, |(number, (name, defect)), _| {
+        let mut coverage = Coverage::new();
+        let mut calls = calls(defect, true).into_iter();
+        if calls.all(|call| prove(set, *number, &call, Some(defect), &mut coverage).is_ok()) {
+            missed.lock().expect("no thread panics").push(format!("{}: {name}", defect.name()));
+        }
+    });
+    (work.len(), missed.into_inner().expect("no thread panics"))
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [library, runner, how, filter @ ..] = &arguments[..] else {
+        eprintln!("usage: machine-code LIBRARY RUNNER full|quick [FILTER]");
+        return ExitCode::from(2);
+    };
+    let quick = how == "quick";
+    let set = match Set::load(library) {
+        Ok(set) => set,
+        Err(error) => {
+            eprintln!("{library}: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    let mut faults = aegis::check();
+    let code = set.functions.iter().flat_map(|function| &function.code);
+    match cpu::compare(set.image.cpu, runner, code) {
+        Ok((compared, different)) => {
+            println!("{compared} forms of instructions compared with `{runner}`");
+            faults.extend(different);
+        }
+        Err(error) => faults.push(format!("{runner}: {error}")),
+    }
+    let (planted, missed) = if filter.is_empty() { plant(&set, quick) } else { (0, Vec::new()) };
+    faults.extend(missed.into_iter().map(|name| format!("planted, and not found: {name}")));
+
+    let mut work = Vec::new();
+    for (number, kernel) in set.kernels().iter().enumerate() {
+        if filter.iter().all(|part| kernel.name().contains(part)) {
+            work.extend(calls(kernel, quick).into_iter().map(|call| (number, call)));
+        }
+    }
+    let found = Mutex::new(Vec::new());
+    let coverage = in_parallel(&work, |(number, call), coverage| {
+        if let Err(error) = prove(&set, *number, call, None, coverage) {
+            let fault = format!("{}: {error}; {call:?}", set.functions[*number].name());
+            found.lock().expect("no thread panics").push((*number, fault));
+        }
+    });
+    let mut found = found.into_inner().expect("no thread panics");
+    found.sort();
+    found.dedup_by_key(|(number, _)| *number); // the first of each kernel
+    faults.extend(found.into_iter().map(|(_, fault)| fault));
+
+    let (mut instructions, mut unreached) = (0, 0);
+    for (&number, ran) in coverage.iter().filter(|(number, _)| **number < set.count) {
+        let kernel = &set.functions[number];
+        let code = kernel.code.iter().zip(ran).filter(|(i, _)| !i.is_padding());
+        instructions += code.clone().count();
+        let not: Vec<String> = code.filter(|(_, ran)| !**ran).map(|(i, _)| i.text()).collect();
+        unreached += not.len();
+        if !not.is_empty() {
+            println!("{}: not run: {}", kernel.name(), not.join("; "));
+        }
+        if not.len() > OUT_OF_REACH {
+            faults.push(format!("{}: {} instructions did not run", kernel.name(), not.len()));
+        }
+    }
+    let kernels = coverage.keys().filter(|number| **number < set.count).count();
+    if filter.is_empty() && kernels < set.image.cpu.kernels() {
+        faults.push(format!("{kernels} kernels, fewer than expected"));
+    }
+    faults.iter().for_each(|fault| println!("{fault}"));
+    println!(
+        "{kernels} kernels, {} calls, {instructions} instructions of which {unreached} were not \
+         reached, {planted} planted defects: {} faults",
+        work.len(),
+        faults.len()
+    );
+    ExitCode::from(u8::from(!faults.is_empty()))
+}

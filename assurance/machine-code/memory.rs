@@ -1,0 +1,143 @@
+//! Memory that a kernel may use, byte by byte.
+
+use std::collections::HashMap;
+
+use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
+
+use crate::machine::{Cpu, Instruction};
+use crate::term::Byte;
+
+/// Where functions of the C library are said to be.
+const OUTSIDE: u64 = 0x7fff_0000_0000;
+
+/// A library as the loader maps it.
+pub struct Image {
+    pub cpu: Cpu,
+    parts: Vec<(u64, Vec<u8>)>,
+    /// Functions: name, address, code.
+    pub functions: Vec<(String, u64, Vec<u8>)>,
+    outside: HashMap<u64, String>,
+}
+
+impl Image {
+    pub fn load(path: &str) -> Result<Self, Box<dyn std::error::Error>> {
+        let data = std::fs::read(path)?;
+        let file = object::File::parse(&*data)?;
+        let cpu = match file.architecture() {
+            object::Architecture::X86_64 => Cpu::X86,
+            object::Architecture::Aarch64 => Cpu::Arm,
+            other => return Err(format!("{other:?} is unknown").into()),
+        };
+        let mut image =
+            Self { cpu, parts: Vec::new(), functions: Vec::new(), outside: HashMap::new() };
+        for section in file.sections() {
+            // What no kernel may read changes at run time.
+            let constant = ["", ".data", ".bss", ".tbss", ".tdata"];
+            if section.address() != 0 && !constant.contains(&section.name()?) {
+                image.parts.push((section.address(), section.data()?.to_vec()));
+            }
+        }
+        let symbols = file.dynamic_symbol_table().ok_or("no dynamic symbols")?;
+        for (at, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            let mut value = relocation.addend() as u64;
+            if let RelocationTarget::Symbol(index) = relocation.target() {
+                let symbol = symbols.symbol_by_index(index)?;
+                value = symbol.address();
+                if value == 0 {
+                    value = OUTSIDE + 16 * index.0 as u64;
+                    image.outside.insert(value, symbol.name()?.to_owned());
+                }
+            }
+            for (start, bytes) in &mut image.parts {
+                if let Some(place) =
+                    at.checked_sub(*start).and_then(|at| bytes.get_mut(at as usize..)?.get_mut(..8))
+                {
+                    place.copy_from_slice(&value.to_le_bytes());
+                }
+            }
+        }
+        for symbol in file.symbols() {
+            let name = format!("{:#}", rustc_demangle::demangle(symbol.name()?));
+            if let Some(code) = image.bytes(symbol.address(), symbol.size() as usize)
+                && symbol.kind() == object::SymbolKind::Text
+            {
+                image.functions.push((name, symbol.address(), code.to_vec()));
+            }
+        }
+        Ok(image)
+    }
+
+    fn bytes(&self, at: u64, len: usize) -> Option<&[u8]> {
+        self.parts
+            .iter()
+            .find_map(|(start, bytes)| bytes.get(at.checked_sub(*start)? as usize..)?.get(..len))
+    }
+
+    /// An instruction outside of kernels, such as those on the way to the C library.
+    pub fn instruction(&self, at: u64) -> Option<Instruction> {
+        let code = self.bytes(at, 16)?;
+        self.cpu.decode(code, at).into_iter().next()
+    }
+
+    /// The name of a function of the C library.
+    pub fn outside(&self, at: u64) -> Option<&str> {
+        self.outside.get(&at).map(String::as_str)
+    }
+}
+
+pub struct Region<T> {
+    pub name: &'static str,
+    pub start: u64,
+    pub bytes: Vec<T>,
+    pub writable: bool,
+}
+
+pub struct Memory<'a, T> {
+    pub image: Option<&'a Image>,
+    pub regions: Vec<Region<T>>,
+}
+
+impl<T: Byte> Memory<'_, T> {
+    pub fn load(&self, at: u64, to: &mut [T]) -> Result<(), String> {
+        for region in &self.regions {
+            let from = at.wrapping_sub(region.start) as usize;
+            if let Some(from) = region.bytes.get(from..).and_then(|from| from.get(..to.len())) {
+                to.copy_from_slice(from);
+                return Ok(());
+            }
+        }
+        match self.image.and_then(|image| image.bytes(at, to.len())) {
+            Some(from) => {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = T::number(*from));
+                Ok(())
+            }
+            None => Err(format!("reads {} bytes at {}", to.len(), self.place(at))),
+        }
+    }
+
+    pub fn store(&mut self, at: u64, from: &[T]) -> Result<(), String> {
+        for region in self.regions.iter_mut().filter(|region| region.writable) {
+            let to = at.wrapping_sub(region.start) as usize;
+            if let Some(to) = region.bytes.get_mut(to..).and_then(|to| to.get_mut(..from.len())) {
+                to.copy_from_slice(from);
+                return Ok(());
+            }
+        }
+        Err(format!("writes {} bytes at {}", from.len(), self.place(at)))
+    }
+
+    pub fn region(&self, name: &str) -> &[T] {
+        self.regions.iter().find(|region| region.name == name).map_or(&[], |found| &found.bytes)
+    }
+
+    /// Says where this is, for a message.
+    fn place(&self, at: u64) -> String {
+        let offset = |region: &&Region<T>| at.wrapping_sub(region.start) as i64;
+        match self.regions.iter().min_by_key(|region| offset(region).unsigned_abs()) {
+            Some(region) => {
+                format!("{} + {}, of {}", region.name, offset(&region), region.bytes.len())
+            }
+            None => format!("{at:#x}"),
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! Runs kernels on symbols, and compares what they did with the standard and with what they may do.
+
+use std::collections::HashSet;
+
+use crate::aegis::{Family, State};
+use crate::kernel::{Kernel, Set};
+use crate::machine::{Cpu, Machine};
+use crate::memory::{Memory, Region};
+use crate::term::{Block, Byte, Term};
+use crate::value::{CASES, Value};
+
+/// Where the stack of a kernel ends, and where it returns to.
+const STACK: u64 = 0x7000_0000;
+const STACK_LEN: usize = 6 << 10;
+const RETURN: u64 = 0x6000_0000;
+
+/// A call of kernels with public lengths.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Call {
+    pub degree: usize,
+    pub ad_len: usize,
+    pub len: usize,
+    pub tag_len: usize,
+    pub in_place: bool,
+}
+
+fn symbols(name: u8, len: usize) -> Vec<Term> {
+    (0..len).map(|at| Term::symbol(name, at)).collect()
+}
+
+/// Which instructions of each function ran.
+pub type Coverage = std::collections::BTreeMap<usize, Vec<bool>>;
+
+pub struct Run<'a> {
+    set: &'a Set,
+    /// A kernel in place of another.
+    planted: Option<(usize, &'a Kernel)>,
+    machine: Machine<'a, Term>,
+    coverage: &'a mut Coverage,
+    /// What the caller had in registers.
+    callers: HashSet<Term>,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(
+        set: &'a Set,
+        call: &Call,
+        planted: Option<(usize, &'a Kernel)>,
+        coverage: &'a mut Coverage,
+    ) -> Self {
+        Term::forget();
+        let stack = Region {
+            name: "the stack",
+            // Some place between two lines of the cache, as the ABI allows.
+            start: STACK - STACK_LEN as u64 - 16 * (call.len as u64 % 4),
+            bytes: symbols(b's', STACK_LEN),
+            writable: true,
+        };
+        let vector = |n| std::array::from_fn(|at| Term::symbol(b'v', 64 * n + at));
+        let general = |n| Value::Bytes(std::array::from_fn(|at| Term::symbol(b'g', 8 * n + at)));
+        let general: [Value<Term>; 32] = std::array::from_fn(general);
+        let vectors: [[Term; 64]; 32] = std::array::from_fn(vector);
+        let kept = general.iter().filter_map(|value| value.bytes().ok()).flatten();
+        let callers = kept.chain(vectors[8..16].as_flattened().iter().copied()).collect();
+        Self {
+            set,
+            planted,
+            machine: Machine {
+                general,
+                vectors: Box::new(vectors),
+                masks: [None; 8],
+                flags: [None; 4],
+                ip: 0,
+                memory: Memory { image: Some(&set.image), regions: vec![stack] },
+                zeros: Vec::new(),
+                stored: Vec::new(),
+            },
+            coverage,
+            callers,
+        }
+    }
+
+    /// Adds memory that a kernel may use, and returns its address.
+    fn memory(&mut self, name: &'static str, bytes: Vec<Term>, writable: bool) -> u64 {
+        let number = self.machine.memory.regions.len() as u64;
+        // Data can be anywhere; each region has another place in a line of the cache.
+        let start = 0x1000_0000 + (number << 20) + (bytes.len() as u64 + 7 * number) % 64;
+        self.machine.memory.regions.push(Region { name, start, bytes, writable });
+        start
+    }
+
+    /// The same, aligned.
+    fn aligned(&mut self, name: &'static str, bytes: Vec<Term>, writable: bool) -> u64 {
+        let start = self.memory(name, bytes, writable) & !63;
+        self.machine.memory.regions.last_mut().expect("just added").start = start;
+        start
+    }
+
+    /// Calls a function.
+    fn call(&mut self, function: usize, arguments: &[u64]) -> Result<(), String> {
+        let cpu = self.set.image.cpu;
+        let end = self.machine.memory.regions[0].start + STACK_LEN as u64;
+        if cpu == Cpu::X86 {
+            self.machine.memory.store(end - 8, &RETURN.to_le_bytes().map(Term::number))?;
+            self.machine.general[cpu.stack_pointer()] = Value::Number(end - 8);
+        } else {
+            self.machine.general[30] = Value::Number(RETURN);
+            self.machine.general[cpu.stack_pointer()] = Value::Number(end);
+        }
+        for (&register, &argument) in cpu.arguments().iter().zip(arguments) {
+            self.machine.general[register] = Value::Number(argument);
+        }
+        let (before, vectors) = (self.machine.general, self.machine.vectors.clone());
+        let kernel = match self.planted {
+            Some((number, planted)) if number == function => planted,
+            _ => &self.set.functions[function],
+        };
+        let len = kernel.code.len();
+        let mut ran = self.coverage.remove(&function).unwrap_or_else(|| vec![false; len]);
+        let result = self.run(kernel, &mut ran);
+        self.coverage.insert(function, ran);
+        result?;
+        for &register in cpu.saved() {
+            if self.machine.general[register] != before[register] {
+                return Err(format!("does not restore register {register}"));
+            }
+        }
+        for register in cpu.saved_vectors() {
+            if self.machine.vectors[register][..8] != vectors[register][..8] {
+                return Err(format!("does not restore vector {register}"));
+            }
+        }
+        if self.machine.general[cpu.stack_pointer()] != Value::Number(end) {
+            return Err("does not restore the stack pointer".into());
+        }
+        Ok(())
+    }
+
+    /// Runs instructions until the function returns.
+    fn run(&mut self, kernel: &Kernel, ran: &mut [bool]) -> Result<(), String> {
+        self.machine.ip = kernel.start;
+        let mut at = 0;
+        for _ in 0..1 << 22 {
+            if self.machine.ip == RETURN {
+                return Ok(());
+            }
+            if kernel.code.get(at).is_none_or(|i| i.ip() != self.machine.ip) {
+                let Some(found) = kernel.find(self.machine.ip) else {
+                    self.outside()?;
+                    continue;
+                };
+                at = found;
+            }
+            let i = &kernel.code[at];
+            ran[at] = true;
+            at += 1;
+            let place = |error| format!("{:#x} {}: {error}", i.ip(), i.text());
+            i.run(&mut self.machine).map_err(place)?;
+        }
+        Err("does not end".into())
+    }
+
+    /// Code outside of kernels: a function of the C library, or a step on the way to it.
+    fn outside(&mut self) -> Result<(), String> {
+        let (image, machine) = (&self.set.image, &mut self.machine);
+        let Some(name) = image.outside(machine.ip) else {
+            let i = image.instruction(machine.ip).ok_or(format!("runs {:#x}", machine.ip))?;
+            return i.run(machine).map_err(|error| format!("{}: {error}", i.text()));
+        };
+        let argument = |n: usize| machine.general[image.cpu.arguments()[n]].number("an argument");
+        let (to, from, len) = (argument(0)?, argument(1)?, argument(2)?);
+        let mut bytes = vec![Term::number(from as u8); len as usize];
+        match name {
+            "memset" => {}
+            _ if len == 0 => {}
+            "memcpy" | "memmove" => machine.memory.load(from, &mut bytes)?,
+            name => return Err(format!("calls {name}")),
+        }
+        if len > 0 {
+            machine.memory.store(to, &bytes)?;
+        }
+        // It returns, and leaves something in all registers that it may change.
+        let back = if image.cpu == Cpu::X86 { machine.pop()? } else { machine.general[30] };
+        for n in (0..32).filter(|n| !image.cpu.saved().contains(n)) {
+            if n != image.cpu.stack_pointer() {
+                let unknown = |at| Term::symbol(b'u', 8 * n + at);
+                machine.general[n] = Value::Bytes(std::array::from_fn(unknown));
+            }
+        }
+        for n in 0..32 {
+            let kept = if image.cpu.saved_vectors().contains(&n) { 8 } else { 0 };
+            for at in kept..64 {
+                machine.vectors[n][at] = Term::symbol(b'U', 64 * n + at);
+            }
+        }
+        machine.flags = [None; 4];
+        machine.masks = [None; 8];
+        machine.ip = back.number("a return address")?;
+        Ok(())
+    }
+
+    /// Checks that nothing secret is left on the stack, after wiping it as the driver does.
+    fn check_stack(&mut self, kernel: &Kernel) -> Result<(), String> {
+        if let Some(scrub) = kernel.scrub() {
+            // The driver calls it from the same frame.
+            self.call(self.set.scrub(scrub).ok_or(format!("no {scrub}"))?, &[])?;
+        }
+        let stack = &self.machine.memory.regions[0].bytes;
+        for (at, byte) in stack.iter().enumerate() {
+            let untouched = *byte == Term::symbol(b's', at);
+            // What a caller had in registers, verdicts, and the context words of `init`.
+            let public = || {
+                self.callers.contains(byte)
+                    || self.machine.stored.iter().any(|(verdict, _)| verdict == byte)
+                    || (0..16).any(|n| *byte == Term::symbol(b'c', n))
+            };
+            if byte.known().is_none() && !untouched && !public() {
+                return Err(format!("leaves a secret {} bytes below", stack.len() - at));
+            }
+        }
+        Ok(())
+    }
+
+    fn expect(&self, region: &str, expected: &[Term]) -> Result<(), String> {
+        let found = self.machine.memory.region(region);
+        match (0..expected.len()).find(|&at| found.get(at) != Some(&expected[at])) {
+            Some(at) => Err(format!("byte {at} of {region} is not what the standard says")),
+            None => Ok(()),
+        }
+    }
+
+    /// What is zero if a tag is right, in the ways in which kernels compute it.
+    fn differences(tag: &[Term], expected: &[Term]) -> [Vec<Term>; 3] {
+        let difference = |at: usize| tag[at].xor(expected[at]);
+        let plain: Vec<Term> = (0..16)
+            .map(|at| {
+                if tag.len() == 16 {
+                    difference(at)
+                } else {
+                    difference(at).or(difference(at + 16))
+                }
+            })
+            .collect();
+        let top = Term::number(0x80);
+        let signs = plain.iter().map(|byte| byte.is_zero().and(top).xor(top)).collect();
+        let halves = (0..8).map(|at| plain[at].or(plain[at + 8])).collect();
+        [plain, signs, halves]
+    }
+
+    /// Which of the conditions says that a tag is right.
+    fn condition(&mut self, tag: &[Term], expected: &[Term]) -> Result<u16, String> {
+        let found = Self::differences(tag, expected)
+            .iter()
+            .find_map(|zeros| self.machine.zeros.iter().position(|known| known == zeros));
+        found.map(|at| CASES[at]).ok_or("does not compare the tag".into())
+    }
+
+    /// The argument of a kernel for a message, whose parts are symbols, and what it has to compute.
+    fn message(&mut self, kernel: &Kernel, call: &Call, number: u8) -> (u64, Expected) {
+        let name = |letter: u8| letter ^ number << 4 ^ 0x80;
+        let (family, operation) = (kernel.family, &*kernel.operation);
+        let (open, mac) = (operation.starts_with("open"), operation == "mac");
+        let key = symbols(name(b'k'), family.key_len());
+        let nonce = symbols(name(b'n'), family.key_len());
+        let (ad, input) = (symbols(name(b'a'), call.ad_len), symbols(name(b'm'), call.len));
+        let mut state = State::init(family, call.degree, &key, &nonce, None);
+        state.absorb(&ad);
+        let (output, tag) = if mac {
+            (Vec::new(), state.finalize_mac(call.ad_len, call.tag_len))
+        } else {
+            let output = state.crypt(&input, open);
+            (output, state.finalize(call.ad_len, call.len, call.tag_len))
+        };
+        let given = symbols(name(b't'), call.tag_len);
+        let regions = REGIONS[usize::from(number)];
+        let mut fields = vec![
+            self.memory("the key", key, false),
+            self.memory("the nonce", nonce, false),
+            self.memory("the associated data", ad, false),
+            call.ad_len as u64,
+        ];
+        if call.in_place {
+            let at = self.memory(regions[0], input, true);
+            fields.extend([at, at]);
+        } else {
+            fields.push(self.memory("the input", input, false));
+            fields.push(self.memory(regions[0], symbols(name(b'o'), call.len), true));
+        }
+        if mac || call.len == 0 {
+            fields[4..6].fill(1); // any value
+        }
+        fields.push(call.len as u64);
+        fields.push(self.memory(regions[1], given.clone(), !open));
+        fields.push(call.tag_len as u64);
+        let bytes = fields.iter().flat_map(|field| field.to_le_bytes()).map(Term::number).collect();
+        let message = self.aligned("the message", bytes, false);
+        (message, Expected { regions, output, tag, given })
+    }
+
+    fn check_message(&self, kernel: &Kernel, expected: &Expected) -> Result<(), String> {
+        self.expect(expected.regions[0], &expected.output)?;
+        if kernel.operation.starts_with("open") {
+            return Ok(());
+        }
+        self.expect(expected.regions[1], &expected.tag)
+    }
+
+    /// Proves a kernel for a whole message.
+    pub fn message_kernel(&mut self, number: usize, call: &Call) -> Result<(), String> {
+        let kernel = &self.set.functions[number];
+        let (message, expected) = self.message(kernel, call, 0);
+        self.call(number, &[message])?;
+        self.check_message(kernel, &expected)?;
+        let right = if kernel.operation == "open" {
+            self.condition(&expected.given, &expected.tag)?
+        } else {
+            0xffff
+        };
+        if Some(self.machine.general[0].truncate(1)) != Value::flag(Some(right)) {
+            return Err("returns something else than whether the tag is right".into());
+        }
+        self.check_stack(kernel)
+    }
+
+    /// Proves a kernel for several messages.
+    pub fn batch_kernel(&mut self, number: usize, calls: &[Call]) -> Result<(), String> {
+        let kernel = &self.set.functions[number];
+        let mut expected = Vec::new();
+        let mut pointers = Vec::new();
+        for (i, call) in calls.iter().enumerate() {
+            let (message, one) = self.message(kernel, call, i as u8);
+            pointers.extend(message.to_le_bytes().map(Term::number));
+            expected.push(one);
+        }
+        let list = self.aligned("the pointers", pointers, false);
+        self.call(number, &[list])?;
+        let mut wrong = [0; 16];
+        for (i, one) in expected.iter().enumerate() {
+            self.check_message(kernel, one)?;
+            if kernel.operation == "open_batch" {
+                let right = self.condition(&one.given, &one.tag)?;
+                wrong
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(n, w)| *w |= u64::from(!right >> n & 1) << i);
+            }
+        }
+        if self.machine.general[0].truncate(4) != Value::from_cases(wrong) {
+            return Err("does not return which tags are wrong".into());
+        }
+        self.check_stack(kernel)
+    }
+
+    /// Proves a kernel for a state in memory. A state is what `resume` makes of its words.
+    pub fn state_kernel(&mut self, number: usize, call: &Call) -> Result<(), String> {
+        let kernel = &self.set.functions[number];
+        let [resume, words] = ["resume", "words"].map(|name| self.set.related(kernel, name));
+        let (resume, words) = (resume.ok_or("no resume")?, words.ok_or("no words")?);
+        let (family, degree) = (kernel.family, call.degree);
+        let len = 16 * family.words() * degree;
+        let mut state = of_words(family, degree, &symbols(b'w', len));
+        let size = 128 * degree;
+        let d = degree as u64;
+        let memory = self.aligned("the state", symbols(b'x', size), true);
+        if kernel.operation != "init" {
+            let from = self.memory("the words", to_words(&state), false);
+            self.call(resume, &[memory, d, from])?;
+        }
+        let given = call.len as u64;
+        match &*kernel.operation {
+            "init" => {
+                let key = symbols(b'k', family.key_len());
+                let nonce = symbols(b'n', family.key_len());
+                let context = symbols(b'c', 16);
+                let own = call.len % 2 == 1;
+                let block: Block<Term> = context[..].try_into().expect("16 bytes");
+                state = State::init(family, degree, &key, &nonce, own.then_some(block));
+                let key = self.memory("the key", key, false);
+                let nonce = self.memory("the nonce", nonce, false);
+                let context = if own { self.memory("the context", context, false) } else { 0 };
+                self.call(number, &[memory, d, key, nonce, context])?;
+            }
+            "advance" => {
+                // Encrypts, decrypts, absorbs.
+                for work in 0..3 {
+                    let input = symbols(b'm' + work, call.len);
+                    let (src, dst) = if call.in_place && work < 2 {
+                        let at = self.memory(WORK[usize::from(work)], input.clone(), true);
+                        (at, at)
+                    } else {
+                        let src = self.memory("the input", input.clone(), false);
+                        (
+                            src,
+                            match work {
+                                2 => 0,
+                                _ => self.memory(
+                                    WORK[usize::from(work)],
+                                    symbols(b'o', call.len),
+                                    true,
+                                ),
+                            },
+                        )
+                    };
+                    let fields = [src, dst, given].map(u64::to_le_bytes);
+                    let data = fields.concat().into_iter().map(Term::number).collect();
+                    let data = self.aligned("the data", data, false);
+                    self.call(number, &[memory, d, u64::from(work), data])?;
+                    if work == 2 {
+                        state.absorb(&input);
+                    } else {
+                        let output = state.crypt(&input, work == 1);
+                        self.expect(WORK[usize::from(work)], &output)?;
+                    }
+                }
+            }
+            "keystream" => {
+                let step = self.memory("the key stream", symbols(b'o', state.rate()), true);
+                self.call(number, &[memory, d, step])?;
+                self.expect("the key stream", &state.keystream())?;
+            }
+            "finalize" => {
+                let tag = self.memory("the tag", symbols(b't', call.tag_len), true);
+                let tag_len = call.tag_len as u64;
+                self.call(number, &[memory, d, call.ad_len as u64, given, tag, tag_len])?;
+                self.expect("the tag", &state.finalize(call.ad_len, call.len, call.tag_len))?;
+            }
+            "finalize_mac" => {
+                let tag = self.memory("the tag", symbols(b't', call.tag_len), true);
+                self.call(number, &[memory, d, given, tag, call.tag_len as u64])?;
+                self.expect("the tag", &state.finalize_mac(call.len, call.tag_len))?;
+                let wiped = self.machine.memory.region("the state").iter();
+                for (at, byte) in wiped.enumerate() {
+                    if *byte != Term::number(0) && *byte != Term::symbol(b'x', at) {
+                        return Err("does not wipe the state".into());
+                    }
+                }
+                return self.check_stack(kernel);
+            }
+            "words" | "resume" => {
+                let to = self.memory("the output", symbols(b'o', len), true);
+                self.call(words, &[memory, d, to])?;
+                self.expect("the output", &to_words(&state))?;
+                return self.check_stack(kernel);
+            }
+            other => return Err(format!("unknown: a kernel `{other}`")),
+        }
+        self.check_stack(kernel)?;
+        // The state is the one that `resume` makes.
+        let found = self.machine.memory.region("the state").to_vec();
+        let from = self.memory("the new words", to_words(&state), false);
+        let other = self.aligned("another state", symbols(b'x', size), true);
+        self.call(resume, &[other, d, from])?;
+        if self.machine.memory.region("another state") != found {
+            return Err("the state is not what the standard says".into());
+        }
+        Ok(())
+    }
+}
+
+/// What a kernel for a message has to compute.
+struct Expected {
+    regions: [&'static str; 2],
+    output: Vec<Term>,
+    tag: Vec<Term>,
+    given: Vec<Term>,
+}
+
+/// The outputs and tags of several messages.
+const REGIONS: [[&str; 2]; 4] = [
+    ["the output", "the tag"],
+    ["the second output", "the second tag"],
+    ["the third output", "the third tag"],
+    ["the fourth output", "the fourth tag"],
+];
+const WORK: [&str; 2] = ["the ciphertext", "the plaintext"];
+
+/// The words of a state as the kernel `words` writes them.
+fn to_words(state: &State<Term>) -> Vec<Term> {
+    let word = |j: usize| state.v.iter().flat_map(move |lane| lane[j]);
+    (0..state.family.words()).flat_map(word).collect()
+}
+
+fn of_words(family: Family, degree: usize, words: &[Term]) -> State<Term> {
+    let blocks: Vec<Block<Term>> = words.chunks(16).map(|b| b.try_into().expect("16")).collect();
+    let lane = |i: usize| blocks[i..].iter().step_by(degree).copied().collect();
+    State { family, v: (0..degree).map(lane).collect() }
+}

@@ -1,0 +1,129 @@
+//! Values of general registers and of flags.
+
+use crate::term::Byte;
+
+/// Whether a flag is set, for each of the cases that [`Value::Cases`] distinguishes. `None` if it
+/// is undefined, or depends on a secret in some other way.
+pub type Flag = Option<u16>;
+
+/// The first of these is set in every other case, and so on.
+pub const CASES: [u16; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
+
+#[derive(Clone, Copy, PartialEq)]
+pub enum Value<T> {
+    Number(u64),
+    /// Numbers by which of up to four conditions on secrets hold.
+    Cases([u64; 16]),
+    /// The same for the lowest byte, below what cannot be put together with it.
+    Low([u64; 16]),
+    Bytes([T; 8]),
+    /// The highest bits of 16 bytes.
+    Signs([T; 16]),
+}
+
+use Value::{Bytes, Cases, Low, Number, Signs};
+
+impl<T: Byte> Value<T> {
+    pub fn from_bytes(from: &[T]) -> Self {
+        let mut bytes = [T::number(0); 8];
+        bytes[..from.len()].copy_from_slice(from);
+        let mut number = 0;
+        for (i, byte) in bytes.iter().enumerate() {
+            match byte.known() {
+                Some(known) => number |= u64::from(known) << (8 * i),
+                None => return Bytes(bytes),
+            }
+        }
+        Number(number)
+    }
+
+    pub fn bytes(self) -> Result<[T; 8], String> {
+        match self {
+            Number(number) => Ok(number.to_le_bytes().map(T::number)),
+            Bytes(bytes) => Ok(bytes),
+            Cases(_) | Low(_) | Signs(_) => Err("cannot take bytes of conditions".into()),
+        }
+    }
+
+    /// The number, which the machine needs for what the caller says.
+    pub fn number(self, what: &str) -> Result<u64, String> {
+        match self {
+            Number(number) => Ok(number),
+            _ => Err(format!("{what} depends on a secret")),
+        }
+    }
+
+    pub fn case(self, i: usize) -> Option<u64> {
+        match self {
+            Number(number) => Some(number),
+            Cases(cases) => Some(cases[i]),
+            Bytes(_) | Low(_) | Signs(_) => None,
+        }
+    }
+
+    pub fn from_cases(cases: [u64; 16]) -> Self {
+        if cases.iter().all(|case| *case == cases[0]) { Number(cases[0]) } else { Cases(cases) }
+    }
+
+    /// Computes with numbers; `None` if one of the values is not made of numbers.
+    pub fn map(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Option<Self> {
+        if let (Number(a), Number(b)) = (self, other) {
+            return Some(Number(f(a, b)));
+        }
+        let mut cases = [0; 16];
+        for (i, case) in cases.iter_mut().enumerate() {
+            *case = f(self.case(i)?, other.case(i)?);
+        }
+        Some(Self::from_cases(cases))
+    }
+
+    pub fn flag(set: Flag) -> Option<Self> {
+        let set = set?;
+        Some(Self::from_cases(std::array::from_fn(|i| u64::from(set >> i & 1))))
+    }
+
+    /// The lowest bytes; the others become zero.
+    pub fn truncate(self, size: usize) -> Self {
+        if size >= 8 {
+            return self;
+        }
+        match self {
+            Bytes(bytes) => Self::from_bytes(&bytes[..size]),
+            Signs(_) if size >= 2 => self,
+            Low(cases) if size == 1 => Self::from_cases(cases),
+            _ => self.map(Number(0), |a, _| a & ((1 << (8 * size)) - 1)).unwrap_or(self),
+        }
+    }
+
+    /// Operations on each byte.
+    pub fn bytewise(self, other: Self, f: impl Fn(T, T) -> T) -> Result<Self, String> {
+        let (a, b) = (self.bytes()?, other.bytes()?);
+        Ok(Self::from_bytes(&std::array::from_fn::<T, 8, _>(|i| f(a[i], b[i]))))
+    }
+
+    /// Shifts bytes, to the left if `by` is positive.
+    pub fn shift(self, by: i64) -> Result<Self, String> {
+        if by % 8 != 0 {
+            return Err(format!("cannot shift a secret by {by} bits"));
+        }
+        let bytes = self.bytes()?;
+        let from = |i: usize| bytes.get((i as i64 - by / 8) as usize).copied();
+        Ok(Self::from_bytes(&std::array::from_fn::<T, 8, _>(|i| from(i).unwrap_or(T::number(0)))))
+    }
+}
+
+/// A condition: whether all of these bytes are zero. Distinguishes a new case unless they are
+/// known.
+pub fn all_zero<T: Byte>(zeros: &mut Vec<Vec<T>>, bytes: &[T]) -> Flag {
+    if bytes.iter().all(|byte| byte.known() == Some(0)) {
+        return Some(0xffff);
+    }
+    if bytes.iter().any(|byte| byte.known().is_some_and(|known| known != 0)) {
+        return Some(0);
+    }
+    let at = zeros.iter().position(|known| known == bytes).unwrap_or_else(|| {
+        zeros.push(bytes.to_vec());
+        zeros.len() - 1
+    });
+    CASES.get(at).copied()
+}
