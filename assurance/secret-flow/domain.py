@@ -1,4 +1,4 @@
-"""The model shared by x86.py and wasm.py: abstract values, the stack, and the walk over a kernel.
+"""The model of wasm.py: abstract values, the stack, and the walk over a kernel.
 
 The rule: in a kernel, no secret decides a branch, an address, a length, a division or another
 instruction whose time varies. The analysis runs each kernel on abstract values, with everything it
@@ -10,8 +10,8 @@ lengths, or to pointers to such structures. Static memory is public. Everything 
 secret is secret.
 
 Sinks. A secret must not reach a branch, the address or mask of a memory access, the length of a
-memcpy or memset, a memcmp, a division, or floating-point arithmetic; in WebAssembly, also not a
-`select`, of which an engine may make a branch. Kernels may return a secret: whether a tag is right.
+memcpy or memset, a division, or floating-point arithmetic; also not a `select`, of which an engine
+may make a branch. Kernels may return a secret: whether a tag is right.
 Only their callers branch on it, so a comparison that ends early is a branch like any other.
 
 Memory. The stack is tracked word by word, and byte by byte where words are written in pieces. Other
@@ -30,22 +30,20 @@ state no longer changes. A number that differs between two rounds becomes PUBLIC
 
 Errors. The analysis never guesses: an unknown instruction, an unknown function, a lost stack
 pointer or an indirect call with an unknown target is an error. If a new compiler causes one, read
-the instruction and add it to the tables of x86.py or wasm.py. Do not exempt the function.
+the instruction and add it to the tables of wasm.py. Do not exempt the function.
 
 What is assumed of the compiler:
 - Kernels are functions of their own: methods of implementations of the trait `Features`.
-- On x86-64, calls follow the System V ABI, and a table of jumps holds 32-bit offsets from itself.
-- In WebAssembly, the stack pointer is the global `__stack_pointer`.
+- The stack pointer is the global `__stack_pointer`.
 - An array on the stack holds secrets, or pointers and lengths, never both. A word that holds one of
   two small numbers is a counter or a flag, not part of an array of secrets.
 - The code is memory safe: a pointer that is moved stays inside what it leads to.
 - Nothing reads a word of the stack that nothing wrote.
 
 Not covered. Code outside kernels, and kernels that were inlined into it (`init` and `finalize` in
-the scalar WebAssembly module; `run.sh wasm-all` has them); whether a comparison is of the whole tag
-(tests with forgeries show that); the upper part of a vector register that SSE code leaves as it was
-in a function that also uses AVX; static memory in WebAssembly that begins as zeros; what an engine
-makes of WebAssembly; speculation.
+the scalar module; `run.sh wasm-all` has them); whether a comparison is of the whole tag (tests with
+forgeries show that); static memory that begins as zeros; what an engine makes of WebAssembly;
+speculation.
 
 A value is one of these:
 
@@ -368,10 +366,6 @@ class Flow:
             self.copy(i, state, to, source, length)
         elif name == "memset":
             self.fill(i, state, to, source, length)
-        elif name in ("memcmp", "bcmp"):
-            values = self.load(state, to, 1), self.load(state, source, 1)
-            self.sink(i, "where memcmp ends", *arguments, *values)
-            return PUBLIC
         else:
             self.report(i, "a call of an unknown function")
         return to

@@ -1,7 +1,7 @@
 /* `planted_` functions have one leak each, which the checks must report. `sound_` functions must
-   pass. For x86-64 and WebAssembly. Arguments are public and point to secrets. Functions with
-   `open` in their names get a message, which is public pointers and lengths; those whose names end
-   in `batch` get pointers to messages. */
+   pass. Arguments are public and point to secrets. Functions with `open` in their names get a
+   message, which is public pointers and lengths; those whose names end in `batch` get pointers to
+   messages. */
 typedef unsigned char byte;
 typedef __SIZE_TYPE__ size;
 typedef byte vector __attribute__((vector_size(16), aligned(1), may_alias));
@@ -68,34 +68,12 @@ byte planted_copy(const byte *key, size len) {
     return box[((volatile byte *) slot)[3]];
 }
 
-/* What only one of the two has. */
-#ifdef __wasm__
 #include <wasm_simd128.h>
 #define ANY(v) wasm_v128_any_true((v128_t) (v))
 int planted_select(const int *key, int a, int b) { return key[0] ? a : b; }
 void planted_lane(const byte *key, byte *out) {
     wasm_v128_store8_lane(out + key[0], wasm_v128_load(key), 3);
 }
-#else
-#include <immintrin.h>
-#define ANY(v) !_mm_testz_si128((__m128i) (v), (__m128i) (v))
-__attribute__((target("avx2"))) void planted_gather(const int *key, int *out) {
-    __m256i at = _mm256_loadu_si256((const void *) key);
-    _mm256_storeu_si256((void *) out, _mm256_i32gather_epi32((const int *) box, at, 1));
-}
-__attribute__((target("avx512dq"))) void planted_mask(const int *key, int *out) {
-    __mmask16 mask = _mm512_movepi32_mask(_mm512_loadu_si512(key));
-    _mm512_mask_storeu_epi32(out, mask, _mm512_setzero_si512());
-}
-/* `inc` leaves the carry as it was. */
-__attribute__((naked)) void planted_carry(const byte *key) {
-    __asm__("cmpb $7, (%rdi); inc %esi; jc 1f; nop; 1: ret");
-}
-int memcmp(const void *, const void *, size);
-int planted_memcmp(const byte *tag, const byte *came, size len) {
-    return memcmp(tag, came, len) != 0;
-}
-#endif
 
 /* Lengths and pointers on the stack, beside secrets that come there. */
 byte sound_stack(const byte *key, size len) {

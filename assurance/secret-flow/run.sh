@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Checks compiled kernels: no branch, address, division or other instruction whose time varies
+# Checks WebAssembly kernels: no branch, address, division or other instruction whose time varies
 # depends on a secret. domain.py describes the model.
 #
-#   assurance/secret-flow/run.sh x86|wasm|wasm-all
+#   assurance/secret-flow/run.sh wasm|wasm-all
 #
-#   x86       all backends in the C library; needs gcc, binutils, python3-venv and PyPI (iced-x86)
 #   wasm      the three modules of the JavaScript package; needs clang-19, lld-19, wabt, binutils,
 #             python3 and what bindings/js/build-wasm.sh needs
 #   wasm-all  these, and all kernels of the crate compiled to WebAssembly; also needs rustc-web,
@@ -19,20 +18,6 @@ cd "$(dirname "$0")/../.."
 here=assurance/secret-flow
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}/secret-flow")
 mkdir -p "$target"
-
-x86() {
-    local python=$target/venv/bin/python
-    "$python" -c "import iced_x86" 2>/dev/null || {
-        python3 -m venv "$target/venv"
-        "$target/venv/bin/pip" install --quiet --disable-pip-version-check iced-x86==1.21.0
-    }
-    gcc -O1 -msse4.1 -mno-vzeroupper -fno-builtin -fno-stack-protector -fPIC -shared \
-        -o "$target/planted.so" $here/planted.c
-    "$python" $here/x86.py "$target/planted.so"
-    cargo build --quiet --release --locked -p palladion-capi
-    "$python" $here/x86.py "${CARGO_TARGET_DIR:-target}/release/libaegis.so" \
-        Sse Avx Vaes Vaes512 Ssse3 Avx2 AnyCpu functions
-}
 
 wasm() {
     clang-19 --target=wasm32 -O1 -ffreestanding -mbulk-memory -msimd128 -c -o "$target/planted.o" \
@@ -65,8 +50,7 @@ wasm_all() {
 }
 
 case ${1:-} in
-x86) if [ "$(uname -m)" = x86_64 ]; then x86; else echo "skipped: not on x86-64"; fi ;;
 wasm) wasm ;;
 wasm-all) wasm; wasm_all ;;
-*) echo "usage: $0 x86|wasm|wasm-all" >&2; exit 2 ;;
+*) echo "usage: $0 wasm|wasm-all" >&2; exit 2 ;;
 esac
