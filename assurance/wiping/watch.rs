@@ -164,6 +164,7 @@ static HEAP: Heap = Heap {
 // SAFETY: `System` allocates and frees; this only fills new memory and copies memory to be freed.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let layout = aligned(layout);
         // SAFETY: the caller passes a valid layout; `System` returns null or `layout.size()` bytes.
         unsafe {
             let memory = System.alloc(layout);
@@ -174,10 +175,12 @@ unsafe impl GlobalAlloc for Heap {
         }
     }
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        let layout = aligned(layout);
         if self.watched.load(Relaxed)
             && let Ok(mut freed) = self.freed.try_lock()
         {
-            let at = self.used.fetch_add(layout.size(), Relaxed);
+            // Pointers stay at multiples of 8, where `compare` knows them.
+            let at = self.used.fetch_add(layout.size().next_multiple_of(8), Relaxed);
             // SAFETY: `memory` is a block of `layout.size()` bytes, all written by `alloc`.
             let bytes = unsafe { std::slice::from_raw_parts(memory, layout.size()) };
             freed.0[at..at + bytes.len()].copy_from_slice(bytes);
@@ -187,9 +190,16 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
+/// The same block at a cache line, so that `palladion::Buffer` begins at the same byte of it in both
+/// runs.
+fn aligned(layout: Layout) -> Layout {
+    layout.align_to(64).unwrap_or(layout)
+}
+
 /// Returns the contents of the memory that the work frees.
 fn freed_by(work: &mut dyn FnMut()) -> Vec<u8> {
     HEAP.used.store(0, Relaxed);
+    HEAP.freed.lock().expect("nobody has panicked").0.fill(0);
     HEAP.watched.store(true, Relaxed);
     work();
     HEAP.watched.store(false, Relaxed);
