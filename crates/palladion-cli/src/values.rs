@@ -33,10 +33,12 @@ pub enum RawFormat {
 #[derive(clap::Args)]
 pub struct PartArgs {
     /// Where to begin: a number of bytes, with K, M, G or T for units of 1024
+    // With hyphens allowed, `size` refuses -10 and says what it expects.
     #[arg(long, value_name = "N", default_value = "0", value_parser = size)]
+    #[arg(allow_hyphen_values = true)]
     pub offset: u64,
     /// How many bytes at most [default: all]
-    #[arg(long, value_name = "N", value_parser = size)]
+    #[arg(long, value_name = "N", value_parser = size, allow_hyphen_values = true)]
     pub length: Option<u64>,
     /// The file to write [default or -: standard output]
     #[arg(short, long, value_name = "OUT")]

@@ -37,6 +37,9 @@ fn cat_writes_parts() {
         let says = format!("the offset {after} is past the end of \"{name}\"");
         bench.fails(&["cat", "-k", "key", "--offset", &after, &name], 2, &says);
         bench.fails(&["cat", "-k", "key", "--offset", "8T", &name], 2, "the offset");
+        for option in ["--offset", "--length"] {
+            bench.fails(&["cat", option, "-10", &name], 2, "expected a number of bytes");
+        }
     }
     // Units, an output file, and chunks larger than a piece.
     bench.write("in", text(40 << 20));

@@ -173,6 +173,7 @@ pub struct WriteArgs {
     pub key: KeyArgs,
     /// Where to begin: a number of bytes, with K, M, G or T for units of 1024
     #[arg(long, value_name = "N", default_value = "0", value_parser = size)]
+    #[arg(allow_hyphen_values = true)] // as in `PartArgs`
     pub offset: u64,
     /// Begin at the end of the file
     #[arg(long, conflicts_with = "offset")]
