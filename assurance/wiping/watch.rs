@@ -190,8 +190,8 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
-/// The same block at a cache line, so that `palladion::Buffer` begins at the same byte of it in both
-/// runs.
+/// The same block at a cache line, so that `palladion::Buffer` begins at the same byte of it in
+/// both runs.
 fn aligned(layout: Layout) -> Layout {
     layout.align_to(64).unwrap_or(layout)
 }

@@ -262,3 +262,10 @@ impl fmt::Display for KeyFileError {
 }
 
 impl std::error::Error for KeyFileError {}
+
+/// As [`io::ErrorKind::InvalidData`].
+impl From<KeyFileError> for io::Error {
+    fn from(error: KeyFileError) -> Self {
+        io::Error::new(io::ErrorKind::InvalidData, error)
+    }
+}

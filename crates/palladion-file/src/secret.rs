@@ -75,8 +75,9 @@ impl MasterKey {
     /// use palladion_file::{KeyFileError, MasterKey};
     ///
     /// let text = format!("# for the backups\npalladion-key-1:{}\n", "5a".repeat(32));
-    /// assert_eq!(MasterKey::from_key_file(&text).unwrap().as_bytes(), &[0x5a; 32]);
+    /// assert_eq!(MasterKey::from_key_file(&text)?.as_bytes(), &[0x5a; 32]);
     /// assert_eq!(MasterKey::from_key_file("ssh-rsa AAAA").unwrap_err(), KeyFileError::NoKey);
+    /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn from_key_file(text: &str) -> Result<Self, KeyFileError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
