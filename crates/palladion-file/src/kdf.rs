@@ -128,15 +128,19 @@ impl KdfLimits {
     ///
     /// [`Error::KdfTooCostly`] with the first cost that is above its limit.
     pub fn check(&self, params: &KdfParams) -> Result<(), Error> {
-        let work = params.memory_kib.saturating_mul(params.passes);
+        let work = u64::from(params.memory_kib) * u64::from(params.passes);
         let costs = [
-            ("memory in KiB", params.memory_kib, self.memory_kib),
-            ("passes", params.passes, self.passes),
-            ("lanes", params.lanes, self.lanes),
+            ("memory in KiB", params.memory_kib.into(), self.memory_kib),
+            ("passes", params.passes.into(), self.passes),
+            ("lanes", params.lanes.into(), self.lanes),
             ("memory in KiB times passes", work, self.work_kib),
         ];
-        match costs.into_iter().find(|(_, value, limit)| value > limit) {
-            Some((what, value, limit)) => Err(Error::KdfTooCostly { what, value, limit }),
+        match costs.into_iter().find(|(_, value, limit)| *value > u64::from(*limit)) {
+            Some((what, value, limit)) => Err(Error::KdfTooCostly {
+                what,
+                value: value.try_into().unwrap_or(u32::MAX),
+                limit,
+            }),
             None => Ok(()),
         }
     }

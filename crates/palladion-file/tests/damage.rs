@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use crate::common::*;
 use palladion_file::sans_io::Opener;
 use palladion_file::{
-    Algorithm, DecryptReader, Decryptor, Encryptor, Error, KdfLimits, MasterKey, Passphrase,
-    SeekReader,
+    Algorithm, DecryptReader, Decryptor, Encryptor, Error, KdfLimits, KdfParams, MasterKey,
+    Passphrase, SeekReader,
 };
 
 /// Two full chunks and one of 100 bytes.
@@ -417,6 +417,10 @@ fn hostile_passphrase_costs() {
         Error::KdfTooCostly { what: "memory in KiB times passes", value: 0x50_0000, .. }
     ));
     assert!(matches!(costs(9, 1, 1), Error::WrongPassphrase));
+    // However much memory there may be, four passes over it.
+    let limits = KdfLimits::with_memory(u32::MAX);
+    assert!(limits.check(&KdfParams::new(1 << 30, 4, 1).unwrap()).is_err());
+    assert!(limits.check(&KdfParams::new(1 << 30, 3, 1).unwrap()).is_ok());
 
     let limits = KdfLimits { memory_kib: 8, passes: 1, lanes: 1, work_kib: 8 };
     Decryptor::new(&passphrase).kdf_limits(limits).run(&file[..], Vec::new()).unwrap();

@@ -2,6 +2,7 @@
 //! the length, and read no more of the file than they need.
 
 use std::io::{self, BufRead, Cursor, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -340,4 +341,58 @@ fn chunks_in_longer_and_shorter_buffers() {
             assert!(matches!(error, Error::Truncated { .. }), "{error:?}");
         }
     }
+}
+
+/// An opening wants the last chunk, and a few frames if that is not at the end.
+#[test]
+fn what_an_opening_wants() {
+    let file = encrypt(&text(9 * CHUNK + 7));
+    let new = |file: &[u8]| {
+        let limits = KdfLimits::default();
+        Opening::new(&key(), &limits, &file[..HEADER], file.len() as u64).unwrap()
+    };
+    let part =
+        |file: &[u8], range: Range<u64>| file[range.start as usize..range.end as usize].to_vec();
+
+    let opening = new(&file);
+    let last = (HEADER + 9 * (CHUNK + OVERHEAD)) as u64..file.len() as u64;
+    assert_eq!((opening.chunk_size(), opening.wants()), (ChunkSize::MIN, Some(last.clone())));
+    let opening = opening.give(&mut part(&file, last.clone())).unwrap();
+    assert_eq!(opening.wants(), None);
+    let chunks = opening.finish();
+    assert_eq!(chunks.layout(), Layout::of_file(ChunkSize::MIN, file.len() as u64).unwrap());
+    // More after a chunk does no harm, and less is an error.
+    let mut two = part(&file, chunks.layout().sealed(3..5));
+    assert!(chunks.open(3, &mut two).unwrap() == &text(10 * CHUNK)[3 * CHUNK..4 * CHUNK]);
+    let begin = chunks.layout().sealed(3..4).start;
+    let error = chunks.open(3, &mut [0; 100]).unwrap_err();
+    let end = begin + 100;
+    assert!(matches!(error, Error::Truncated { chunk: Some(3), offset } if offset == end));
+
+    // The file became shorter in the meantime.
+    let error = new(&file).give(&mut part(&file, last.start..last.end - 1)).unwrap_err();
+    let end = file.len() as u64 - 1;
+    assert!(matches!(error, Error::Truncated { chunk: Some(9), offset } if offset == end));
+
+    let longer = [&file[..], &[9; 5 * (CHUNK + OVERHEAD)]].concat();
+    let (mut opening, mut frames) = (new(&longer), 0);
+    let error = loop {
+        let range = opening.wants().expect("it is not open");
+        frames += u32::from(range.end - range.start == 4);
+        match opening.give(&mut part(&longer, range)) {
+            Ok(more) => opening = more,
+            Err(error) => break error,
+        }
+    };
+    let end = file.len() as u64;
+    assert!(matches!(error, Error::TrailingData { offset } if offset == end));
+    assert!((3..=4).contains(&frames), "{frames}");
+}
+
+#[test]
+#[should_panic = "the last chunk is not verified"]
+fn an_opening_does_not_finish_early() {
+    let file = encrypt(b"text");
+    let opening = Opening::new(&key(), &KdfLimits::default(), &file[..HEADER], file.len() as u64);
+    let _ = opening.unwrap().finish();
 }

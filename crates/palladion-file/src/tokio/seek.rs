@@ -14,7 +14,7 @@ use super::{Owned, Work, elsewhere, fill, poll_fill};
 use crate::chunk::{self, FRAME_LEN, OVERHEAD};
 use crate::header::HEADER_LEN;
 use crate::sans_io::{ChunkOpener, Opening};
-use crate::{Algorithm, Error, KdfLimits, Secret};
+use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
 
 /// Reads any part of a file from an asynchronous reader that can be placed.
 ///
@@ -92,6 +92,12 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.chunks.algorithm()
+    }
+
+    /// The most plaintext in a chunk.
+    #[must_use]
+    pub fn chunk_size(&self) -> ChunkSize {
+        self.chunks.layout().chunk_size()
     }
 
     /// The length of the plaintext in bytes.
