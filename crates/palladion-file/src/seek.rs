@@ -107,13 +107,13 @@ impl<S: ReadAt> SeekReader<S> {
         let file_len = source.size().map_err(Error::Read)?;
         let mut header = [0; HEADER_LEN];
         let header = &mut header[..file_len.min(HEADER_LEN as u64) as usize];
-        source.read_at(header, 0).map_err(Error::Read)?;
-        let mut opening = Opening::new(secret, limits, header, file_len)?;
+        let len = read_start(&source, header, 0)?;
+        let mut opening = Opening::new(secret, limits, &header[..len], file_len)?;
         let mut buffer = new_buffer(opening.chunk_size(), file_len)?;
         while let Some(range) = opening.wants() {
             let wanted = &mut buffer[..(range.end - range.start) as usize];
-            source.read_at(wanted, range.start).map_err(Error::Read)?;
-            opening = opening.give(wanted)?;
+            let len = read_start(&source, wanted, range.start)?;
+            opening = opening.give(&mut wanted[..len])?;
         }
         let chunks = opening.finish();
         let layout = chunks.layout();
@@ -198,6 +198,22 @@ impl<S: ReadAt + Send + Sync> SeekReader<S> {
         let len = buffer.len().min(rest);
         let result = self.shared.fill(&mut buffer[..len], offset, self.threads);
         result.inspect_err(|_| buffer.fill(0)).map(|()| len)
+    }
+}
+
+/// Reads as much as there is, if the file became shorter since it was asked for its size.
+fn read_start(source: &impl ReadAt, buffer: &mut [u8], offset: u64) -> Result<usize, Error> {
+    match source.read_at(buffer, offset) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            let there = source.size().map_err(Error::Read)?.saturating_sub(offset);
+            let len = there.min(buffer.len() as u64) as usize;
+            let rest = &mut buffer[..len];
+            if !rest.is_empty() {
+                source.read_at(rest, offset).map_err(Error::Read)?;
+            }
+            Ok(rest.len())
+        }
+        read => read.map_err(Error::Read).map(|()| buffer.len()),
     }
 }
 

@@ -264,6 +264,24 @@ fn failing_sources() {
     let error = reader.read_at(&mut [0; 8 * CHUNK], 0).unwrap_err();
     assert!(matches!(error, Error::Truncated { chunk: Some(2), offset: 3000 }), "{error:?}");
 
+    // It becomes shorter while it is opened.
+    struct Shrinks<'a>(&'a [u8], AtomicU64);
+    impl ReadAt for Shrinks<'_> {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+            self.0.read_at(buffer, offset)
+        }
+        fn size(&self) -> io::Result<u64> {
+            Ok(self.1.swap(self.0.len() as u64, Ordering::Relaxed))
+        }
+    }
+    let whole = encrypt(&text(3 * CHUNK));
+    let len = whole.len() as u64;
+    for cut in [0, 100, HEADER, HEADER + 2 * (CHUNK + OVERHEAD) + 5] {
+        let shrinks = Shrinks(&whole[..cut], AtomicU64::new(len));
+        let error = SeekReader::new(&key(), shrinks).unwrap_err();
+        assert!(matches!(error, Error::Truncated { .. }), "{cut}: {error:?}");
+    }
+
     struct Broken;
     impl ReadAt for Broken {
         fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
