@@ -156,7 +156,8 @@ impl Opening {
                 }
             },
             State::Appended(_, error) => match fits {
-                Some(chunk) if chunk.last && opens(&self.cipher, &chunk, bytes)? => {
+                // It is a last chunk: others were passed over.
+                Some(chunk) if opens(&self.cipher, &chunk, bytes)? => {
                     return Err(trailing_data(begin, &chunk));
                 }
                 _ => return Err(error),

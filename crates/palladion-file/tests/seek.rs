@@ -78,6 +78,39 @@ fn fetch_says_what_is_read() {
 }
 
 #[test]
+fn fetch_leaves_out_what_is_kept() {
+    let file = encrypt(&text(5 * CHUNK));
+    let reader = SeekReader::new(&key(), &file[..]).unwrap();
+    let chunk = |number: usize| (HEADER + number * (CHUNK + OVERHEAD)) as u64;
+    let size = CHUNK as u64;
+    assert_eq!(reader.fetch(100..200), chunk(0)..chunk(1));
+    reader.read_at(&mut [0; 10], 50).unwrap();
+    assert!(reader.fetch(100..200).is_empty() && reader.fetch(0..1).is_empty());
+    assert!(reader.fetch(1..size).is_empty() && reader.fetch(9..9).is_empty());
+    assert_eq!(reader.fetch(100..size + 1), chunk(1)..chunk(2));
+    // Whole chunks are read all the same.
+    assert_eq!(reader.fetch(0..size), chunk(0)..chunk(1));
+    assert_eq!(reader.fetch(0..2 * size), chunk(0)..chunk(2));
+}
+
+/// Two places that are read in turns are read from the file once each.
+#[test]
+fn as_many_chunks_are_kept_as_were_used_at_once() {
+    let file = encrypt(&text(5 * CHUNK));
+    let source = Counting::new(&file[..]);
+    let mut reader = SeekReader::new(&key(), &source).unwrap();
+    reader.fill_buf().unwrap(); // holds the first chunk
+    reader.read_at(&mut [0; 10], 3 * CHUNK as u64).unwrap();
+    source.taken();
+    let mut byte = [0];
+    reader.seek(SeekFrom::Start(3 * CHUNK as u64)).unwrap();
+    reader.read_exact(&mut byte).unwrap();
+    reader.read_at(&mut byte, 1).unwrap();
+    reader.read_at(&mut byte, 1).unwrap();
+    assert_eq!(source.taken(), (0, 0));
+}
+
+#[test]
 fn random_reads() {
     let reads = if cfg!(palladion_test_reduced) { 5 } else { 1000 };
     with_new_seeds(10, |random| {
@@ -168,6 +201,8 @@ fn no_more_is_read_than_needed() {
     let mut reader = SeekReader::new(&key(), &source).unwrap();
     assert_eq!(source.taken(), (2, (HEADER + 1234 + OVERHEAD) as u64));
     let mut page = [0; 4096];
+    reader.read_at(&mut page[..1000], text.len() as u64 - 1000).unwrap();
+    assert_eq!(source.taken(), (0, 0), "the last chunk is kept");
     for (place, expected) in [
         (1 << 20, (1, sealed)),
         ((1 << 20) + 9, (0, 0)),
@@ -308,6 +343,18 @@ fn appended() {
                 "{len} {more}: {error:?}"
             );
         }
+    }
+}
+
+/// A frame that only says that its chunk is the last does not make the rest look appended.
+#[test]
+fn a_false_end_in_a_cut_file() {
+    let mut file = encrypt(&text(6 * CHUNK + 9));
+    file[HEADER + 2 * (CHUNK + OVERHEAD) + 3] ^= 0x80;
+    for (cut, chunk) in [(file.len() - 1, 6), (HEADER + 4 * (CHUNK + OVERHEAD) + 20, 4)] {
+        let error = SeekReader::new(&key(), &file[..cut]).unwrap_err();
+        let expected = Error::Truncated { chunk: Some(chunk), offset: cut as u64 };
+        assert_eq!(format!("{error:?}"), format!("{expected:?}"));
     }
 }
 
