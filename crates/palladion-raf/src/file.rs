@@ -151,9 +151,11 @@ fn write(
         return Ok(storage.write_at(bytes, offset)?);
     }
     let len = bytes.len() as u64;
-    let (before, end) = (storage.size()?, offset + len);
+    let (before, end) = (storage.size()?, offset.saturating_add(len));
+    // A storage may claim any size.
+    let appended = before.saturating_add(len);
     storage.write_at(bytes, offset)?;
-    if end != before + len && storage.size()? == before + len {
+    if end != appended && storage.size()? == appended {
         let _ = storage.set_size(before); // bytes past the end do no harm
         return Err(Error::Io(io::Error::new(
             ErrorKind::InvalidInput,
