@@ -23,6 +23,18 @@ func newCore(variant Variant) (core, error) {
 	return c, err
 }
 
+// newStateful returns the core of a MAC or a key stream, whose nonce may be nil. It returns an
+// error if a length is wrong.
+func newStateful(variant Variant, key, nonce []byte, tagSize int) (core, error) {
+	if err := check(variant, key, tagSize); err != nil {
+		return core{}, err
+	}
+	if nonce != nil && len(nonce) != variant.NonceSize() {
+		return core{}, NonceSizeError(len(nonce))
+	}
+	return newCore(variant)
+}
+
 // slice is the most data, in bytes, for one call of a kernel: the scheduler cannot interrupt it. It
 // is a multiple of all rates and takes some 10 to 100 µs.
 const slice = 128 << 10

@@ -25,13 +25,7 @@ var _ hash.Cloner = (*MAC)(nil)
 // It fails if the key's length is not that of the variant, or the nonce's, or if there is no such
 // tag size.
 func NewMAC(variant Variant, key, nonce []byte, tagSize int) (*MAC, error) {
-	if err := check(variant, key, tagSize); err != nil {
-		return nil, err
-	}
-	if nonce != nil && len(nonce) != variant.NonceSize() {
-		return nil, NonceSizeError(len(nonce))
-	}
-	c, err := newCore(variant)
+	c, err := newStateful(variant, key, nonce, tagSize)
 	if err != nil {
 		return nil, err
 	}

@@ -25,13 +25,7 @@ var (
 //
 // It fails if the key's or the nonce's length is not that of the variant.
 func NewKeyStream(variant Variant, key, nonce []byte) (*KeyStream, error) {
-	if err := check(variant, key, TagSize); err != nil {
-		return nil, err
-	}
-	if nonce != nil && len(nonce) != variant.NonceSize() {
-		return nil, NonceSizeError(len(nonce))
-	}
-	c, err := newCore(variant)
+	c, err := newStateful(variant, key, nonce, TagSize)
 	if err != nil {
 		return nil, err
 	}
