@@ -217,7 +217,7 @@ impl ChunkOpener {
         self.algorithm
     }
 
-    /// Where its chunks lie.
+    /// Returns where its chunks lie.
     #[must_use]
     pub fn layout(&self) -> Layout {
         self.layout

@@ -1,4 +1,4 @@
-//! Where the chunks of a file lie.
+//! The places of a file's chunks.
 
 use std::ops::Range;
 
@@ -26,7 +26,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of a file with so many bytes of plaintext. `None` if its length is not a `u64`.
+    /// Returns the layout of a file with so many bytes of plaintext. `None` if its length is not a
+    /// `u64`.
     #[must_use]
     pub fn of_plaintext(size: ChunkSize, len: u64) -> Option<Self> {
         let chunks = len.div_ceil(size.bytes() as u64).max(1);
@@ -34,8 +35,8 @@ impl Layout {
         len.checked_add(overhead).map(|_| Self { size, len })
     }
 
-    /// The layout of a file of `file_len` bytes. `None` if no file has this length: it is too
-    /// short, or its last chunk would have no plaintext.
+    /// Returns the layout of a file of `file_len` bytes. `None` if no file has this length: it is
+    /// too short, or its last chunk would have no plaintext.
     #[must_use]
     pub fn of_file(size: ChunkSize, file_len: u64) -> Option<Self> {
         let full = Self::full_chunks(size, file_len);
@@ -54,7 +55,7 @@ impl Layout {
         file_len.saturating_sub(HEADER_LEN as u64) / size.buffer_len() as u64
     }
 
-    /// The most plaintext in a chunk.
+    /// Returns the most plaintext in a chunk.
     #[must_use]
     pub fn chunk_size(&self) -> ChunkSize {
         self.size
@@ -78,14 +79,15 @@ impl Layout {
         self.len.div_ceil(self.size.bytes() as u64).max(1)
     }
 
-    /// Where the plaintext of a chunk lies in the whole plaintext; an empty range after the last.
+    /// Returns where the plaintext of a chunk lies in the whole plaintext; an empty range after the
+    /// last.
     #[must_use]
     pub fn plaintext(&self, chunk: u64) -> Range<u64> {
         let at = |chunk: u64| chunk.saturating_mul(self.size.bytes() as u64).min(self.len);
         at(chunk)..at(chunk.saturating_add(1))
     }
 
-    /// The chunks that hold a range of the plaintext, as far as there is any.
+    /// Returns the chunks that hold a range of the plaintext, as far as there is any.
     #[must_use]
     pub fn chunks_of(&self, plaintext: Range<u64>) -> Range<u64> {
         let (start, end) = (plaintext.start.min(self.len), plaintext.end.min(self.len));
@@ -94,7 +96,7 @@ impl Layout {
         first..if start < end { end.div_ceil(size) } else { first }
     }
 
-    /// Where chunks lie in the file.
+    /// Returns where chunks lie in the file.
     ///
     /// # Panics
     ///
@@ -111,7 +113,7 @@ impl Layout {
         offset(self.size, chunks.start)..end
     }
 
-    /// Where the chunks that hold a range of the plaintext lie in the file.
+    /// Returns where the chunks that hold a range of the plaintext lie in the file.
     #[must_use]
     pub fn fetch(&self, plaintext: Range<u64>) -> Range<u64> {
         self.sealed(self.chunks_of(plaintext))
@@ -124,7 +126,7 @@ impl Layout {
     }
 }
 
-/// Where a chunk begins in a file.
+/// Returns where a chunk begins in a file.
 pub(crate) fn offset(size: ChunkSize, counter: u64) -> u64 {
     HEADER_LEN as u64 + counter * size.buffer_len() as u64
 }
