@@ -71,7 +71,6 @@ pub struct SeekReader<S> {
 struct Shared<S> {
     source: S,
     chunks: ChunkOpener,
-    layout: Layout,
     /// Buffers that nobody uses now: those without a chunk first, then those with the chunks that
     /// were read longest ago.
     kept: Mutex<Vec<Opened>>,
@@ -116,9 +115,8 @@ impl<S: ReadAt> SeekReader<S> {
             opening = opening.give(&mut wanted[..len])?;
         }
         let chunks = opening.finish();
-        let layout = chunks.layout();
-        let last = Opened { chunk: Some(layout.chunks() - 1), buffer };
-        let shared = Shared { source, chunks, layout, kept: Mutex::new(vec![last]) };
+        let last = Opened { chunk: Some(chunks.layout().chunks() - 1), buffer };
+        let shared = Shared { source, chunks, kept: Mutex::new(vec![last]) };
         Ok(Self { shared: Arc::new(shared), threads: None, position: 0, current: None })
     }
 
@@ -138,14 +136,14 @@ impl<S: ReadAt> SeekReader<S> {
     /// The most plaintext in a chunk.
     #[must_use]
     pub fn chunk_size(&self) -> ChunkSize {
-        self.shared.layout.chunk_size()
+        self.shared.layout().chunk_size()
     }
 
     /// The length of the plaintext in bytes.
     #[must_use]
     #[allow(clippy::len_without_is_empty)] // as for `std::fs::Metadata`
     pub fn len(&self) -> u64 {
-        self.shared.layout.plaintext_len()
+        self.shared.layout().plaintext_len()
     }
 
     /// The source.
@@ -173,15 +171,15 @@ impl<S: ReadAt> SeekReader<S> {
     /// ```
     #[must_use]
     pub fn fetch(&self, plaintext: Range<u64>) -> Range<u64> {
-        let mut chunks = self.shared.layout.chunks_of(plaintext.clone());
-        let first = self.shared.layout.plaintext(chunks.start);
+        let mut chunks = self.shared.layout().chunks_of(plaintext.clone());
+        let first = self.shared.layout().plaintext(chunks.start);
         // A whole chunk is decrypted into the caller's buffer even if it is kept.
         let is_part = plaintext.start > first.start || plaintext.end < first.end;
         let is_kept = |opened: &Opened| opened.chunk == Some(chunks.start);
         if !chunks.is_empty() && is_part && self.shared.kept().iter().any(is_kept) {
             chunks.start += 1;
         }
-        self.shared.layout.sealed(chunks)
+        self.shared.layout().sealed(chunks)
     }
 }
 
@@ -232,6 +230,12 @@ fn len(range: &Range<u64>) -> usize {
     (range.end - range.start) as usize
 }
 
+impl<S> Shared<S> {
+    fn layout(&self) -> Layout {
+        self.chunks.layout()
+    }
+}
+
 impl<S: ReadAt> Shared<S> {
     /// A buffer with this chunk, or with another one.
     fn take(&self, chunk: Option<u64>) -> Result<Opened, Error> {
@@ -241,7 +245,7 @@ impl<S: ReadAt> Shared<S> {
             return Ok(kept.remove(found));
         }
         drop(kept);
-        let buffer = new_buffer(self.layout.chunk_size(), self.layout.file_len())?;
+        let buffer = new_buffer(self.layout().chunk_size(), self.layout().file_len())?;
         Ok(Opened { chunk: None, buffer })
     }
 
@@ -259,12 +263,12 @@ impl<S: ReadAt> Shared<S> {
 
     /// Reads chunks as they are in the file.
     fn read_sealed(&self, chunks: Range<u64>, buffer: &mut [u8]) -> Result<(), Error> {
-        let start = self.layout.sealed(chunks.clone()).start;
+        let start = self.layout().sealed(chunks.clone()).start;
         self.source.read_at(buffer, start).map_err(|error| match error.kind() {
             // The file is shorter than when it was opened.
             ErrorKind::UnexpectedEof => {
                 let offset = self.source.size().unwrap_or(start);
-                let whole = Layout::full_chunks(self.layout.chunk_size(), offset);
+                let whole = Layout::full_chunks(self.layout().chunk_size(), offset);
                 let chunk = whole.clamp(chunks.start, chunks.end - 1);
                 Error::Truncated { chunk: Some(chunk), offset }
             }
@@ -277,7 +281,7 @@ impl<S: ReadAt> Shared<S> {
         let mut opened = self.take(Some(chunk))?;
         if opened.chunk != Some(chunk) {
             opened.chunk = None;
-            let sealed = &mut opened.buffer[..len(&self.layout.sealed(chunk..chunk + 1))];
+            let sealed = &mut opened.buffer[..len(&self.layout().sealed(chunk..chunk + 1))];
             let read = self.read_sealed(chunk..chunk + 1, sealed);
             if let Err(error) = read.and_then(|()| self.chunks.open(chunk, sealed).map(drop)) {
                 self.give_back(opened);
@@ -292,10 +296,10 @@ impl<S: ReadAt> Shared<S> {
     fn open_group(&self, chunks: Range<u64>, text: &mut [u8]) -> Result<(), Error> {
         let mut opened = self.take(None)?;
         opened.chunk = None;
-        let sealed = &mut opened.buffer[..len(&self.layout.sealed(chunks.clone()))];
+        let sealed = &mut opened.buffer[..len(&self.layout().sealed(chunks.clone()))];
         let read = self.read_sealed(chunks.clone(), sealed);
         let result = read.and_then(|()| {
-            let size = self.layout.chunk_size();
+            let size = self.layout().chunk_size();
             let each = sealed.chunks(size.buffer_len()).zip(text.chunks_mut(size.bytes()));
             chunks
                 .zip(each)
@@ -315,13 +319,13 @@ impl<S: ReadAt + Send + Sync> Shared<S> {
         threads: Option<NonZero<usize>>,
     ) -> Result<(), Error> {
         while !buffer.is_empty() {
-            let mut chunks = self.layout.chunks_of(offset..offset + buffer.len() as u64);
-            let first = self.layout.plaintext(chunks.start);
+            let mut chunks = self.layout().chunks_of(offset..offset + buffer.len() as u64);
+            let first = self.layout().plaintext(chunks.start);
             let filled = if offset == first.start && len(&first) <= buffer.len() {
-                if self.layout.plaintext(chunks.end - 1).end > offset + buffer.len() as u64 {
+                if self.layout().plaintext(chunks.end - 1).end > offset + buffer.len() as u64 {
                     chunks.end -= 1; // not whole
                 }
-                let filled = (self.layout.plaintext(chunks.end - 1).end - offset) as usize;
+                let filled = (self.layout().plaintext(chunks.end - 1).end - offset) as usize;
                 self.open_all(chunks, &mut buffer[..filled], threads)?;
                 filled
             } else {
@@ -346,7 +350,7 @@ impl<S: ReadAt + Send + Sync> Shared<S> {
         text: &mut [u8],
         threads: Option<NonZero<usize>>,
     ) -> Result<(), Error> {
-        let size = self.layout.chunk_size();
+        let size = self.layout().chunk_size();
         let in_group = chunks_in_group(size);
         let count = text.len().div_ceil(in_group * size.bytes());
         let texts = text.chunks_mut(in_group * size.bytes());
@@ -439,7 +443,7 @@ impl<S: ReadAt + Send + Sync> BufRead for SeekReader<S> {
             self.release();
             self.current = Some(self.shared.open(chunk)?);
         }
-        let text = self.shared.layout.plaintext(chunk);
+        let text = self.shared.layout().plaintext(chunk);
         let place = (self.position - text.start) as usize..len(&text);
         let opened = self.current.as_ref().expect("just opened");
         Ok(&opened.buffer[FRAME_LEN..][place])
@@ -453,7 +457,7 @@ impl<S: ReadAt + Send + Sync> BufRead for SeekReader<S> {
 /// Like a file, it can be placed past its end, where there is nothing to read.
 impl<S> Seek for SeekReader<S> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.position = moved(self.position, self.shared.layout.plaintext_len(), to)?;
+        self.position = moved(self.position, self.shared.layout().plaintext_len(), to)?;
         Ok(self.position)
     }
 }
