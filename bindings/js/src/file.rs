@@ -2,7 +2,9 @@
 //! room for its frame, and before room for its tag.
 
 use palladion_file::sans_io::{Opener, Opening, Sealer};
-use palladion_file::{ChunkSize, HEADER_LEN, KdfLimits, KdfParams, MasterKey, Passphrase, Secret};
+use palladion_file::{
+    ChunkSize, HEADER_LEN, KdfLimits, KdfParams, MasterKey, OwnedSecret, Passphrase,
+};
 use zeroize::Zeroize;
 
 use crate::cipher::algorithm;
@@ -64,31 +66,20 @@ pub(crate) fn open_any(
     Ok(chunks.open(number, first(chunk, len)?)?.len() as u32)
 }
 
-/// A master key or a passphrase, copied from the scratch memory, which is wiped.
-enum Owned {
-    Key(MasterKey),
-    Passphrase(Passphrase),
-}
-
-impl Owned {
-    /// Takes a passphrase of `passphrase_len` bytes from the data, or the master key if the length
-    /// is `u32::MAX`.
-    fn take(scratch: &mut Scratch, at: usize, passphrase_len: u32) -> Result<Self, Failure> {
-        match passphrase_len {
-            u32::MAX => Ok(Self::Key(MasterKey::from(*Key(&mut scratch.key)))),
-            len => {
-                let bytes = first(&mut scratch.data[at..], len)?;
-                let passphrase = Passphrase::new(&*bytes);
-                bytes.zeroize();
-                Ok(Self::Passphrase(passphrase))
-            }
-        }
-    }
-
-    fn secret(&self) -> Secret<'_> {
-        match self {
-            Self::Key(key) => key.into(),
-            Self::Passphrase(passphrase) => passphrase.into(),
+/// Takes a passphrase of `passphrase_len` bytes from the data, or the master key if the length is
+/// `u32::MAX`. What it leaves in the scratch memory is wiped.
+fn take_secret(
+    scratch: &mut Scratch,
+    at: usize,
+    passphrase_len: u32,
+) -> Result<OwnedSecret, Failure> {
+    match passphrase_len {
+        u32::MAX => Ok(MasterKey::from(*Key(&mut scratch.key)).into()),
+        len => {
+            let bytes = first(&mut scratch.data[at..], len)?;
+            let passphrase = Passphrase::new(&*bytes);
+            bytes.zeroize();
+            Ok(passphrase.into())
         }
     }
 }
@@ -123,7 +114,7 @@ pub(crate) fn sealer(
     scratch: &mut Scratch,
     [passphrase_len, id, chunk_len, memory_kib, passes, lanes]: [u32; 6],
 ) -> Result<impl Create + use<>, Failure> {
-    let secret = Owned::take(scratch, 0, passphrase_len)?;
+    let secret = take_secret(scratch, 0, passphrase_len)?;
     let algorithm = algorithm(id)?;
     let actual = chunk_len as usize;
     let wrong = palladion::Error::WrongLength { what: "chunk", expected: 1 << 20, actual };
@@ -131,7 +122,7 @@ pub(crate) fn sealer(
     let kdf = KdfParams::new(memory_kib, passes, lanes).ok_or(Failure::Kdf)?;
     let salt = scratch.nonce;
     Ok(move || {
-        let (sealer, header) = Sealer::new(secret.secret(), algorithm, size, kdf, &salt)?;
+        let (sealer, header) = Sealer::new(&secret, algorithm, size, kdf, &salt)?;
         Ok(New::Sealer(File::new(sealer, size.bytes())?, header))
     })
 }
@@ -156,7 +147,7 @@ pub(crate) fn sealer_free(
 struct Given {
     header: [u8; HEADER_LEN],
     header_len: usize,
-    secret: Owned,
+    secret: OwnedSecret,
     limits: KdfLimits,
 }
 
@@ -168,7 +159,7 @@ impl Given {
         let mut header = [0; HEADER_LEN];
         first(&mut header, header_len)?.copy_from_slice(first(&mut scratch.data, header_len)?);
         let header_len = header_len as usize;
-        let secret = Owned::take(scratch, header_len, passphrase_len)?;
+        let secret = take_secret(scratch, header_len, passphrase_len)?;
         let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
         Ok(Self { header, header_len, secret, limits })
     }
@@ -185,7 +176,7 @@ pub(crate) fn opener(
 ) -> Result<impl Create + use<>, Failure> {
     let given = Given::take(scratch, numbers)?;
     Ok(move || {
-        let opener = Opener::new(given.secret.secret(), &given.limits, given.header())?;
+        let opener = Opener::new(&given.secret, &given.limits, given.header())?;
         let size = opener.chunk_size();
         Ok(New::Opener(File::new(opener, size.bytes())?))
     })
@@ -230,8 +221,7 @@ pub(crate) fn reader(
 ) -> Result<impl Create + use<>, Failure> {
     let (given, file_len) = (Given::take(scratch, numbers)?, scratch.long());
     Ok(move || {
-        let secret = given.secret.secret();
-        let opening = Opening::new(secret, &given.limits, given.header(), file_len)?;
+        let opening = Opening::new(&given.secret, &given.limits, given.header(), file_len)?;
         let len = file_len.min(opening.chunk_size().bytes() as u64);
         Ok(New::Reader(File::new(Reader::Opening(Some(opening)), len as usize)?))
     })

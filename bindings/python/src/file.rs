@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use palladion_file::sans_io::Layout;
 use palladion_file::{
     ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams,
-    KeyFileError, MasterKey, Passphrase, Secret, open_to_others, output,
+    KeyFileError, MasterKey, OwnedSecret, Passphrase, open_to_others, output,
 };
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -77,36 +77,23 @@ pub fn io_error(py: Python<'_>, error: io::Error, name: Option<&Path>) -> PyErr 
     }
 }
 
-/// The secret: either a key or a passphrase.
-pub enum Owned {
-    Key(MasterKey),
-    Passphrase(Passphrase),
+/// Converts a secret, which is either a key or a passphrase.
+pub fn secret(
+    key: Option<In<'_, '_>>,
+    passphrase: Option<Bound<'_, PyAny>>,
+) -> PyResult<OwnedSecret> {
+    match (key, passphrase) {
+        (Some(key), None) => master_key(&key).map(Into::into),
+        (None, Some(secret)) => self::passphrase(&secret).map(Into::into),
+        _ => Err(PyTypeError::new_err("pass either key (32 bytes) or passphrase")),
+    }
 }
 
-impl Owned {
-    pub fn new(key: Option<In<'_, '_>>, passphrase: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
-        match (key, passphrase) {
-            (Some(key), None) => {
-                let bytes = <[u8; 32]>::try_from(key.bytes()).map_err(|_| {
-                    error(palladion::Error::WrongLength {
-                        what: "key",
-                        expected: 32,
-                        actual: key.len(),
-                    })
-                })?;
-                Ok(Self::Key(bytes.into()))
-            }
-            (None, Some(secret)) => self::passphrase(&secret).map(Self::Passphrase),
-            _ => Err(PyTypeError::new_err("pass either key (32 bytes) or passphrase")),
-        }
-    }
-
-    pub fn get(&self) -> Secret<'_> {
-        match self {
-            Self::Key(key) => key.into(),
-            Self::Passphrase(passphrase) => passphrase.into(),
-        }
-    }
+fn master_key(key: &In<'_, '_>) -> PyResult<MasterKey> {
+    let bytes = <[u8; 32]>::try_from(key.bytes()).map_err(|_| {
+        error(palladion::Error::WrongLength { what: "key", expected: 32, actual: key.len() })
+    })?;
+    Ok(bytes.into())
 }
 
 /// Converts a passphrase, which is a str, encoded as UTF-8, or bytes.
@@ -363,7 +350,7 @@ pub fn encrypt_file(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
     check_new_passphrase(passphrase.as_ref())?;
-    let secret = Owned::new(key, passphrase)?;
+    let secret = self::secret(key, passphrase)?;
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
     let (home, calls) = Home::new();
     let run = Run::new(&home, progress, source.name(py));
@@ -378,7 +365,7 @@ pub fn encrypt_file(
         |error| run.stop(error),
         |alone| {
             let encryptor =
-                Encryptor::new(secret.get()).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
+                Encryptor::new(&secret).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
             let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
             match only_one(alone, threads) {
                 Some(threads) => encryptor.threads(threads),
@@ -403,7 +390,7 @@ pub fn decrypt_file(
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let (secret, limits) = (Owned::new(key, passphrase)?, kdf_limits(max_kdf_memory));
+    let (secret, limits) = (self::secret(key, passphrase)?, kdf_limits(max_kdf_memory));
     let (home, calls) = Home::new();
     let run = Run::new(&home, progress, source.name(py));
     let (input, output) = (input(py, source, &home)?, self::target(py, target, &home)?);
@@ -413,7 +400,7 @@ pub fn decrypt_file(
         false,
         |error| run.stop(error),
         |alone| {
-            let decryptor = Decryptor::new(secret.get()).kdf_limits(limits);
+            let decryptor = Decryptor::new(&secret).kdf_limits(limits);
             let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
             match only_one(alone, threads) {
                 Some(threads) => decryptor.threads(threads),
@@ -455,12 +442,12 @@ impl FileWriter {
         kdf: Option<Costs>,
     ) -> PyResult<Self> {
         check_new_passphrase(passphrase.as_ref())?;
-        let secret = Owned::new(key, passphrase)?;
+        let secret = self::secret(key, passphrase)?;
         let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
         let writer = Writer::new(Object::new(target, None));
         let target = writer.object.object.clone();
         let writer =
-            py.detach(|| EncryptWriter::with(secret.get(), algorithm.0, chunk_size, kdf, writer));
+            py.detach(|| EncryptWriter::with(&secret, algorithm.0, chunk_size, kdf, writer));
         let writer = writer.map_err(|error| file_error(py, error, None))?;
         Ok(Self { writer: Turns::new(Some(writer), AGAIN), target, position: AtomicU64::new(0) })
     }
@@ -583,8 +570,5 @@ pub fn load_key(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
 /// Returns the text of a key file for a key.
 #[pyfunction]
 pub fn format_key_file(key: In<'_, '_>) -> PyResult<String> {
-    match Owned::new(Some(key), None)? {
-        Owned::Key(key) => Ok(key.to_key_file().to_string()),
-        Owned::Passphrase(_) => unreachable!("a key was given"),
-    }
+    master_key(&key).map(|key| key.to_key_file().to_string())
 }

@@ -17,7 +17,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::buffer::{In, Out, Target};
-use crate::file::{AGAIN, Object, Owned, Place, Reader, file_error, io_error, kdf_limits, raised};
+use crate::file::{self, AGAIN, Object, Place, Reader, file_error, io_error, kdf_limits, raised};
 use crate::object;
 use crate::storage::os_error;
 use crate::turns::Turns;
@@ -154,7 +154,7 @@ impl FileReader {
         passphrase: Option<Bound<'_, PyAny>>,
         max_kdf_memory: Option<u32>,
     ) -> PyResult<Self> {
-        let (secret, limits) = (Owned::new(key, passphrase)?, kdf_limits(max_kdf_memory));
+        let (secret, limits) = (file::secret(key, passphrase)?, kdf_limits(max_kdf_memory));
         let name = source.name(py);
         let (source, object) = match source {
             Place::Path(path) => {
@@ -172,11 +172,11 @@ impl FileReader {
             }
         };
         let opened = py.detach(|| match (source, &object) {
-            (Some(source), _) => SeekReader::with_limits(secret.get(), &limits, source)
+            (Some(source), _) => SeekReader::with_limits(&secret, &limits, source)
                 .map(|reader| Inner::Seek(reader, Turns::new((), AGAIN))),
             (None, Some(object)) => {
                 let reader = Reader(Object::here(object.clone()));
-                DecryptReader::with_limits(secret.get(), &limits, reader)
+                DecryptReader::with_limits(&secret, &limits, reader)
                     .map(|reader| Inner::Stream(Turns::new(reader, AGAIN)))
             }
             (None, None) => unreachable!("a path was opened"),

@@ -83,7 +83,7 @@ pub use mac::Mac;
 pub use palladion::{Algorithm, UnknownAlgorithm};
 pub use read_at::ReadAt;
 pub use salvage::Salvaged;
-pub use secret::{MasterKey, Passphrase, Secret};
+pub use secret::{MasterKey, OwnedSecret, Passphrase, Secret};
 pub use seek::SeekReader;
 pub use stream::{DecryptReader, EncryptWriter};
 

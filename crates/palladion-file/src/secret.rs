@@ -4,7 +4,8 @@ use std::fmt;
 
 use hkdf::Hkdf;
 use palladion::Tag;
-use sha2::{Digest, Sha256};
+use palladion::subtle::ConstantTimeEq;
+use sha2::Sha256;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::{Algorithm, Error, KdfParams, KeyFileError};
@@ -200,8 +201,7 @@ impl ZeroizeOnDrop for MasterKey {}
 /// Compares in constant time.
 impl PartialEq for MasterKey {
     fn eq(&self, other: &Self) -> bool {
-        // `Tag` compares that way.
-        Tag::from(*self.as_bytes()) == Tag::from(*other.as_bytes())
+        self.as_bytes().ct_eq(other.as_bytes()).into()
     }
 }
 
@@ -274,9 +274,7 @@ impl ZeroizeOnDrop for Passphrase {}
 /// Compares in constant time for passphrases of one length.
 impl PartialEq for Passphrase {
     fn eq(&self, other: &Self) -> bool {
-        // `Tag` compares that way, and only values of one length.
-        let digest = |passphrase: &Self| Tag::<32>::from(Sha256::digest(passphrase.as_bytes()).0);
-        digest(self) == digest(other)
+        self.as_bytes().ct_eq(other.as_bytes()).into()
     }
 }
 
@@ -306,6 +304,56 @@ impl<'a> From<&'a MasterKey> for Secret<'a> {
 impl<'a> From<&'a Passphrase> for Secret<'a> {
     fn from(passphrase: &'a Passphrase) -> Self {
         Secret::Passphrase(passphrase)
+    }
+}
+
+/// A secret that is kept: a master key or a passphrase. Wiped on drop. Compares in constant time.
+///
+/// ```
+/// use palladion_file::{Decryptor, Encryptor, MasterKey, OwnedSecret};
+///
+/// let secret = OwnedSecret::from(MasterKey::generate()?);
+/// let mut file = Vec::new();
+/// Encryptor::new(&secret).run(&b"text"[..], &mut file)?;
+/// Decryptor::new(&secret).run(&file[..], Vec::new())?;
+/// # Ok::<(), palladion_file::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnedSecret {
+    /// A master key, usually from a key file.
+    Key(MasterKey),
+    /// A passphrase.
+    Passphrase(Passphrase),
+}
+
+impl<'a> From<&'a OwnedSecret> for Secret<'a> {
+    fn from(secret: &'a OwnedSecret) -> Self {
+        match secret {
+            OwnedSecret::Key(key) => Secret::Key(key),
+            OwnedSecret::Passphrase(passphrase) => Secret::Passphrase(passphrase),
+        }
+    }
+}
+
+/// Copies the secret.
+impl From<Secret<'_>> for OwnedSecret {
+    fn from(secret: Secret<'_>) -> Self {
+        match secret {
+            Secret::Key(key) => key.clone().into(),
+            Secret::Passphrase(passphrase) => passphrase.clone().into(),
+        }
+    }
+}
+
+impl From<MasterKey> for OwnedSecret {
+    fn from(key: MasterKey) -> Self {
+        Self::Key(key)
+    }
+}
+
+impl From<Passphrase> for OwnedSecret {
+    fn from(passphrase: Passphrase) -> Self {
+        Self::Passphrase(passphrase)
     }
 }
 

@@ -36,7 +36,7 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
 };
 use palladion_file::sans_io::Layout;
-use palladion_file::{Algorithm, ChunkSize, KdfLimits, KdfParams};
+use palladion_file::{Algorithm, ChunkSize, KdfLimits, KdfParams, OwnedSecret};
 
 mod blocking;
 mod cache;
@@ -47,12 +47,11 @@ mod secret;
 mod upload;
 
 pub use error::file_error;
-pub use secret::ObjectSecret;
 
 use blocking::SHORT;
 use cache::Cache;
 use error::failed;
-use secret::Secrets;
+use secret::{Secrets, is_slow};
 use upload::{EncryptedUpload, Encryption, Format};
 
 /// A store whose objects are encrypted in the store below.
@@ -88,7 +87,10 @@ pub struct EncryptedStore<T> {
 impl<T: ObjectStore> EncryptedStore<T> {
     /// Encrypts all objects with one secret: a [`MasterKey`](palladion_file::MasterKey) or a
     /// [`Passphrase`](palladion_file::Passphrase).
-    pub fn new(inner: T, secret: impl Into<ObjectSecret>) -> Self {
+    ///
+    /// Prefer a key: with a passphrase, the first read of every object and every write run
+    /// Argon2id, one after another, because each object has its own salt.
+    pub fn new(inner: T, secret: impl Into<OwnedSecret>) -> Self {
         Self::create(inner, Secrets::One(secret.into()))
     }
 
@@ -118,7 +120,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
     /// ```
     pub fn with_secrets(
         inner: T,
-        secrets: impl Fn(&Path) -> Result<ObjectSecret, Box<dyn Error + Send + Sync>>
+        secrets: impl Fn(&Path) -> Result<OwnedSecret, Box<dyn Error + Send + Sync>>
         + Send
         + Sync
         + 'static,
@@ -169,8 +171,8 @@ impl<T: ObjectStore> EncryptedStore<T> {
 
     /// Waits until no other passphrase is stretched, because each takes much memory. Readers of one
     /// object wait for the cache in this way, too.
-    async fn turn(&self, secret: &ObjectSecret) -> Option<MutexGuard<'_, ()>> {
-        if secret.is_slow() { Some(self.stretching.lock().await) } else { None }
+    async fn turn(&self, secret: &OwnedSecret) -> Option<MutexGuard<'_, ()>> {
+        if is_slow(secret) { Some(self.stretching.lock().await) } else { None }
     }
 
     /// The store below, with the encrypted objects.
@@ -210,7 +212,7 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
     ) -> Result<PutResult> {
         let (secret, format) = (self.secrets.get(location)?, self.format);
         let _turn = self.turn(&secret).await;
-        let is_long = secret.is_slow() || payload.content_length() > SHORT;
+        let is_long = is_slow(&secret) || payload.content_length() > SHORT;
         let encrypt = move || Encryption::whole(&secret, format, &payload);
         let sealed = blocking::run(is_long, encrypt).await?;
         let sealed = sealed.map_err(|error| failed(location, error))?;
@@ -224,7 +226,7 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
     ) -> Result<Box<dyn MultipartUpload>> {
         let (secret, format) = (self.secrets.get(location)?, self.format);
         let _turn = self.turn(&secret).await;
-        let is_slow = secret.is_slow();
+        let is_slow = is_slow(&secret);
         let begin = move || Encryption::new(&secret, format, usize::MAX);
         let encryption = blocking::run(is_slow, begin).await?;
         let encryption = encryption.map_err(|error| failed(location, error))?;

@@ -18,13 +18,14 @@ use object_store::{
     OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore, Result,
 };
 use palladion_file::sans_io::{ChunkOpener, Layout, Opener, Opening};
-use palladion_file::{HEADER_LEN, Info};
+use palladion_file::{HEADER_LEN, Info, OwnedSecret};
 
+use crate::EncryptedStore;
 use crate::blocking::{self, SHORT};
 use crate::cache;
 use crate::decrypt::{self, Piece, Reader};
 use crate::error::{failed, other};
-use crate::{EncryptedStore, ObjectSecret};
+use crate::secret::is_slow;
 
 /// How often to start again: after a change that the cache did not know of, and after a change
 /// while reading.
@@ -150,7 +151,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
             let (secret, _turn) = self.secret(location).await?;
             let limits = self.limits;
             let opener =
-                blocking::run(secret.is_slow(), move || Opener::new(&secret, &limits, &header));
+                blocking::run(is_slow(&secret), move || Opener::new(&secret, &limits, &header));
             let opener = opener.await?.map_err(|error| failed(location, error))?;
             (layout, decrypt::whole(location.clone(), opener, reader))
         };
@@ -304,7 +305,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
         Some((Version { location, options, e_tag: Some(e_tag), file_len }, object))
     }
 
-    async fn secret(&self, location: &Path) -> Result<(ObjectSecret, Option<MutexGuard<'_, ()>>)> {
+    async fn secret(&self, location: &Path) -> Result<(OwnedSecret, Option<MutexGuard<'_, ()>>)> {
         let secret = self.secrets.get(location)?;
         let turn = self.turn(&secret).await;
         Ok((secret, turn))
@@ -356,13 +357,13 @@ impl<T: ObjectStore> EncryptedStore<T> {
     async fn open(
         &self,
         version: &Version<'_>,
-        secret: ObjectSecret,
+        secret: OwnedSecret,
         header: Vec<u8>,
         tail: Option<u64>,
     ) -> Result<Option<(Arc<ChunkOpener>, Piece)>> {
         let location = version.location;
         let (limits, file_len) = (self.limits, version.file_len);
-        let opening = blocking::run(secret.is_slow(), move || {
+        let opening = blocking::run(is_slow(&secret), move || {
             Opening::new(&secret, &limits, &header, file_len)
         });
         let mut opening = opening.await?.map_err(|error| failed(location, error))?;

@@ -12,9 +12,8 @@ use object_store::path::Path;
 use object_store::{MultipartUpload, PutPayload, PutResult, Result, UploadPart};
 use palladion::Buffer;
 use palladion_file::sans_io::{Layout, Sealer};
-use palladion_file::{Algorithm, ChunkSize, Error, KdfParams, MasterKey};
+use palladion_file::{Algorithm, ChunkSize, Error, KdfParams, MasterKey, OwnedSecret};
 
-use crate::ObjectSecret;
 use crate::error::{failed, other};
 
 /// The least that S3 takes as a part that is not the last.
@@ -46,7 +45,7 @@ pub(crate) struct Encryption {
 
 impl Encryption {
     /// Begins an object of at most so many bytes.
-    pub fn new(secret: &ObjectSecret, format: Format, len: usize) -> Result<Self, Error> {
+    pub fn new(secret: &OwnedSecret, format: Format, len: usize) -> Result<Self, Error> {
         let Format { algorithm, chunk_size: size, kdf } = format;
         let salt = MasterKey::generate()?; // random bytes
         let (sealer, header) = Sealer::new(secret, algorithm, size, kdf, salt.as_bytes())?;
@@ -58,7 +57,7 @@ impl Encryption {
 
     /// Encrypts a whole object.
     pub fn whole(
-        secret: &ObjectSecret,
+        secret: &OwnedSecret,
         format: Format,
         payload: &PutPayload,
     ) -> Result<Bytes, Error> {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{Error, ObjectStoreExt};
-use palladion_file::{Error as FileError, KdfParams, MasterKey, Passphrase};
-use palladion_object_store::{EncryptedStore, ObjectSecret, file_error};
+use palladion_file::{Error as FileError, KdfParams, MasterKey, OwnedSecret, Passphrase};
+use palladion_object_store::{EncryptedStore, file_error};
 
 fn store(memory: Arc<InMemory>) -> EncryptedStore<Arc<InMemory>> {
     EncryptedStore::with_secrets(memory, |path| {
@@ -67,8 +67,8 @@ async fn one_for_each_prefix() {
 
 #[test]
 fn secrets_compare_and_are_not_shown() {
-    let key = |byte| ObjectSecret::from(MasterKey::from([byte; 32]));
-    let passphrase = |text: &str| ObjectSecret::from(Passphrase::new(text));
+    let key = |byte| OwnedSecret::from(MasterKey::from([byte; 32]));
+    let passphrase = |text: &str| OwnedSecret::from(Passphrase::new(text));
     assert!(key(1) == key(1) && key(1) != key(2) && key(1) != passphrase("1"));
     assert!(passphrase("a") == passphrase("a"));
     assert!(passphrase("a") != passphrase("b") && passphrase("a") != passphrase("aa"));

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use ::tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
 use palladion::Buffer;
 
-use super::{Owned, Work, elsewhere, fill, poll_fill};
+use super::{Work, elsewhere, fill, owned, poll_fill, poll_read};
 use crate::chunk::{Chunk, FRAME_LEN, Place};
 use crate::cipher::Cipher;
 use crate::header::{HEADER_LEN, Header};
@@ -68,8 +68,8 @@ impl<R: AsyncRead + Unpin> DecryptReader<R> {
         let len = fill(&mut input, &mut start).await?;
         let header = Header::from_start(&start[..len])?;
         let (algorithm, size, place) = (header.algorithm, header.chunk_size, header.first_chunk());
-        let (secret, limits) = (Owned::new(secret), *limits);
-        let cipher = elsewhere(move || header.open(secret.get(), &limits)).await;
+        let (secret, limits) = (owned(secret), *limits);
+        let cipher = elsewhere(move || header.open((&secret).into(), &limits)).await;
         Ok(Self {
             input,
             cipher: Arc::new(cipher.map_err(Error::Read)??),
@@ -150,15 +150,11 @@ impl<R: AsyncRead + Unpin> AsyncBufRead for DecryptReader<R> {
 
 impl<R: AsyncRead + Unpin> AsyncRead for DecryptReader<R> {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
+        room: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let text = ready!(self.as_mut().poll_fill_buf(cx))?;
-        let len = text.len().min(buffer.remaining());
-        buffer.put_slice(&text[..len]);
-        self.consume(len);
-        Poll::Ready(Ok(()))
+        poll_read(self, cx, room)
     }
 }
 

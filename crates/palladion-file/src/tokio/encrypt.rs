@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use ::tokio::io::AsyncWrite;
 use palladion::Buffer;
 
-use super::{Owned, Work, elsewhere};
+use super::{Work, elsewhere, owned};
 use crate::chunk::{Chunk, FRAME_LEN};
 use crate::cipher::Cipher;
 use crate::header::Header;
@@ -81,8 +81,9 @@ impl<W: AsyncWrite + Unpin> EncryptWriter<W> {
     ) -> Result<Self, Error> {
         let buffer = || size.buffer().map_err(|error| Error::Write(error.into()));
         let (buffer, mut other) = (buffer()?, buffer()?);
-        let secret = Owned::new(secret);
-        let created = elsewhere(move || Header::create(secret.get(), algorithm, size, kdf)).await;
+        let secret = owned(secret);
+        let created =
+            elsewhere(move || Header::create((&secret).into(), algorithm, size, kdf)).await;
         let (header, cipher) = created.map_err(Error::Write)??;
         other[..header.len()].copy_from_slice(&header);
         Ok(Self {

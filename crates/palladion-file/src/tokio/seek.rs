@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use ::tokio::io::{AsyncBufRead, AsyncRead, AsyncSeek, ReadBuf};
 use palladion::Buffer;
 
-use super::{Owned, Work, elsewhere, fill, poll_fill};
+use super::{Work, elsewhere, fill, owned, poll_fill, poll_read};
 use crate::chunk::{self, FRAME_LEN, OVERHEAD};
 use crate::header::HEADER_LEN;
 use crate::sans_io::{ChunkOpener, Opening};
@@ -65,8 +65,8 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
         seek(&mut input, SeekFrom::Start(0)).await?;
         let mut header = [0; HEADER_LEN];
         let len = fill(&mut input, &mut header).await?;
-        let (secret, limits) = (Owned::new(secret), *limits);
-        let opening = move || Opening::new(secret.get(), &limits, &header[..len], file_len);
+        let (secret, limits) = (owned(secret), *limits);
+        let opening = move || Opening::new(&secret, &limits, &header[..len], file_len);
         let mut opening = elsewhere(opening).await.map_err(Error::Read)??;
         let size = opening.chunk_size();
         let len = usize::try_from(file_len - HEADER_LEN as u64).unwrap_or(usize::MAX);
@@ -200,15 +200,11 @@ impl<R: AsyncRead + AsyncSeek + Unpin> AsyncBufRead for SeekReader<R> {
 
 impl<R: AsyncRead + AsyncSeek + Unpin> AsyncRead for SeekReader<R> {
     fn poll_read(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
+        room: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let text = ready!(self.as_mut().poll_fill_buf(cx))?;
-        let len = text.len().min(buffer.remaining());
-        buffer.put_slice(&text[..len]);
-        self.consume(len);
-        Poll::Ready(Ok(()))
+        poll_read(self, cx, room)
     }
 }
 
