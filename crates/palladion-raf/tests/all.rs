@@ -3,7 +3,6 @@
 mod crash;
 mod failures;
 mod model;
-mod pyaegis;
 #[path = "../../palladion/tests/common/random.rs"]
 mod random;
 mod reference;

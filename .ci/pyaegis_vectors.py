@@ -1,15 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that pyaegis, which is libaegis, and Palladion read each other's RAF files.
+"""Checks vectors/raf.txt with pyaegis, which is libaegis.
 
-    check.py vectors FILE   pyaegis reads the files of vectors/raf.txt, refuses the invalid ones,
-                            writes the same bytes with the same nonces, and derives the same keys
-                            and Merkle commitments
-    check.py make FOLDER    pyaegis writes files for others to read
-    check.py check FOLDER   pyaegis reads files that others wrote
+    pyaegis_vectors.py FILE
 
-A folder has NAME.raf, its master key in NAME.key, and its contents in NAME.txt. There may be
-NAME.commitment, in hexadecimal, of the Merkle tree with room for 64 chunks; and NAME.app-key and
-NAME.context, from which NAME.key is derived.
+pyaegis reads the files, refuses the invalid ones, writes the same bytes with the same nonces, and
+derives the same keys and Merkle commitments.
 """
 
 import hashlib
@@ -19,7 +14,6 @@ from pathlib import Path
 
 from pyaegis import raf
 
-MAX_CHUNKS = 64
 CLASSES = [
     raf.AegisRaf128L,
     raf.AegisRaf128X2,
@@ -196,109 +190,7 @@ def check_vectors(path):
     print(f"{path}: " + ", ".join(f"{number} {what}" for what, number in counts.items()))
 
 
-class Model:
-    """A file, and what it should contain."""
-
-    def __init__(self, folder, name, cls, key, chunk_size):
-        self.stem, self.key, self.contents = folder / name, key, bytearray()
-        self.storage = raf.FileStorage(self.path("raf"), "w+b")
-        self.file = cls(
-            self.storage,
-            key,
-            chunk_size=chunk_size,
-            create=True,
-            merkle=True,
-            merkle_max_chunks=MAX_CHUNKS,
-        )
-
-    def path(self, suffix):
-        return self.stem.with_name(f"{self.stem.name}.{suffix}")
-
-    def write(self, offset, length):
-        data = os.urandom(length)
-        require(self.file.pwrite(data, offset) == length, "a short write")
-        if length:
-            self.contents.extend(bytes(max(0, offset + length - len(self.contents))))
-            self.contents[offset : offset + length] = data
-
-    def truncate(self, size):
-        self.file.truncate(size)
-        del self.contents[size:]
-        self.contents.extend(bytes(size - len(self.contents)))
-
-    def close(self):
-        root = self.file.root_hash
-        self.file.close()
-        self.storage.close()
-        self.path("key").write_bytes(self.key)
-        self.path("txt").write_bytes(self.contents)
-        self.path("commitment").write_text(root.hex() + "\n")
-
-
-def make_dir(folder):
-    """Writes files with all algorithms, in all ways in which a file can come about."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    for cls in CLASSES:
-        name = cls.__name__.removeprefix("AegisRaf").lower()
-
-        def model(what, chunk_size=1024, key=None):
-            return Model(folder, f"{name}-{what}", cls, key or cls.random_key(), chunk_size)
-
-        for length in (0, 1, 1023, 1024, 1025, 10_000):
-            file = model(f"length-{length}")
-            file.write(0, length)
-            file.close()
-        for what, chunk_size, steps in [
-            ("large-chunks", 65536, [("write", 0, 200_000)]),
-            ("odd-chunks", 1040, [("write", 0, 1040), ("write", 1040, 5000), ("write", 1000, 100)]),
-            ("shrunk", 1024, [("write", 0, 5000), ("truncate", 3700)]),
-            ("shrunk-to-a-chunk", 1024, [("write", 0, 5000), ("truncate", 2048)]),
-            ("shrunk-to-nothing", 1024, [("write", 0, 5000), ("truncate", 0)]),
-            ("regrown", 1024, [("write", 0, 5000), ("truncate", 1300), ("truncate", 4000)]),
-            ("rewritten", 1024, [("write", 0, 5000), ("truncate", 1300), ("write", 1900, 50),
-                                 ("write", 10, 3)]),
-            ("gap", 1024, [("write", 10, 20), ("write", 7000, 1)]),
-            ("gap-in-a-chunk", 1024, [("write", 0, 10), ("write", 500, 10)]),
-            ("zeros", 1024, [("truncate", 3000)]),
-        ]:
-            file = model(what, chunk_size)
-            for step, *arguments in steps:
-                getattr(file, step)(*arguments)
-            file.close()
-        longest = bytes(range(120 if cls.KEY_SIZE == 16 else 72))
-        for what, context in [("empty", b""), ("short", b"docs/a.txt"), ("longest", longest)]:
-            app_key = cls.random_key()
-            file = model(f"derived-{what}", key=raf.raf_derive_master_key(app_key, context))
-            file.write(0, 1500)
-            file.path("app-key").write_bytes(app_key)
-            file.path("context").write_bytes(context)
-            file.close()
-    print(f"{folder}: {len(list(folder.glob('*.raf')))} files written")
-
-
-def check_dir(folder):
-    """Reads files, and compares them with what they should contain."""
-    files = sorted(Path(folder).glob("*.raf"))
-    require(files, f"no files in {folder}")
-    algorithms = set()
-    for path in files:
-        data, key = path.read_bytes(), path.with_suffix(".key").read_bytes()
-        algorithms.add(raf.raf_probe(raf.BytesIOStorage(data))[0])
-        with raf.raf_open(raf.BytesIOStorage(data), key) as file:
-            require(file.read() == path.with_suffix(".txt").read_bytes(), f"{path}: other contents")
-        if path.with_suffix(".commitment").exists():
-            expected = unhex(path.with_suffix(".commitment").read_text().strip())
-            require(commitment(data, key, MAX_CHUNKS) == expected, f"{path}: another commitment")
-        if path.with_suffix(".app-key").exists():
-            app_key = path.with_suffix(".app-key").read_bytes()
-            derived = raf.raf_derive_master_key(app_key, path.with_suffix(".context").read_bytes())
-            require(derived == key, f"{path}: another derived key")
-    print(f"{folder}: {len(files)} files read, with {len(algorithms)} algorithms")
-
-
 if __name__ == "__main__":
-    commands = {"vectors": check_vectors, "make": make_dir, "check": check_dir}
-    if len(sys.argv) != 3 or sys.argv[1] not in commands:
+    if len(sys.argv) != 2:
         raise SystemExit(__doc__)
-    commands[sys.argv[1]](sys.argv[2])
+    check_vectors(sys.argv[1])
