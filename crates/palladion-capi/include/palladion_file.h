@@ -9,7 +9,8 @@
  *
  * Functions that return int return 0 for success, or one of the negative numbers below. Functions
  * that return a pointer return null for failure, with errno. Successful calls may change errno.
- * Several threads may use one secret at once, but only one at a time may use a stream.
+ * Several threads may use one secret or one reader at once, but only one at a time may use a
+ * stream.
  */
 #ifndef palladion_file_H
 #define palladion_file_H
@@ -167,6 +168,63 @@ int palladion_encrypt_fd(int from, int to, const palladion_secret *secret);
 /** Decrypts, like palladion_encrypt_fd. What was written before a failure is verified. */
 AEGIS_WARN_UNUSED_RESULT
 int palladion_decrypt_fd(int from, int to, const palladion_secret *secret);
+
+/** An encrypted file that is open for reading at any place. */
+typedef struct palladion_reader palladion_reader;
+
+/**
+ * Where the bytes of an encrypted file are, if that is not a file of the system. Both functions
+ * return 0 for success, or -1 with errno. They are called by the threads that call
+ * palladion_reader_read, so by several at once if you let several threads read at once.
+ */
+typedef struct palladion_source {
+    /** Handed to both functions. */
+    void *user;
+    /** Fills buf with the len bytes that begin at off; fewer are a failure. */
+    int (*read_at)(void *user, uint8_t *buf, size_t len, uint64_t off);
+    /** Tells how many bytes there are. */
+    int (*get_size)(void *user, uint64_t *size);
+} palladion_source;
+
+/**
+ * Opens an encrypted file, to read parts of it without decrypting the rest. Verifies the header and
+ * the last chunk: a file that was cut off or extended is an error, and the length is authentic.
+ *
+ * A read decrypts whole chunks, so files that are read in small parts should have small chunks:
+ * see palladion_sealer_new.
+ *
+ * @param reader is set to the open file, or to null after a failure
+ * @param path   its name; names like /dev/fd/3 mean open descriptors. It must be a file, not a pipe
+ * @param secret may be freed after this call
+ * @return 0 or one of the numbers above
+ */
+AEGIS_WARN_UNUSED_RESULT
+int palladion_reader_open(palladion_reader **reader, const char *path,
+    const palladion_secret *secret);
+
+/** Opens an encrypted file behind functions, like palladion_reader_open. The struct is copied. */
+AEGIS_WARN_UNUSED_RESULT
+int palladion_reader_open_source(palladion_reader **reader, const palladion_source *source,
+    const palladion_secret *secret);
+
+/** Returns the length of the original in bytes. */
+uint64_t palladion_reader_size(const palladion_reader *reader);
+
+/**
+ * Reads a part of the original, verified: long parts of a file with a name on all cores. Several
+ * threads may read at once.
+ *
+ * @param out    room for len bytes; zeroed after a failure
+ * @param off    where the part begins in the original
+ * @param outlen is set to the bytes read: fewer than len only where the original ends
+ * @return 0 or one of the numbers above, for what is wrong in the chunks that were read
+ */
+AEGIS_WARN_UNUSED_RESULT
+int palladion_reader_read(const palladion_reader *reader, uint8_t *out, size_t len, uint64_t off,
+    size_t *outlen);
+
+/** Wipes what was decrypted, closes the file and frees the reader. Null is allowed. */
+void palladion_reader_free(palladion_reader *reader);
 
 #ifdef __cplusplus
 }

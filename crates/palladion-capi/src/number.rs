@@ -1,6 +1,7 @@
 //! C's error number, `errno`. On Windows this is not the system's error number.
 
 use core::ffi::c_int;
+use std::io;
 
 #[cfg(not(windows))]
 pub(crate) fn set(number: c_int) {
@@ -30,4 +31,14 @@ pub(crate) fn get() -> c_int {
     // SAFETY: a function of the C library that writes to the pointer, which is valid.
     unsafe { _get_errno(&mut number) };
     number
+}
+
+/// Converts a callback's result. A callback that fails should have set errno; zero would read
+/// "success".
+pub(crate) fn of_callback(result: c_int) -> io::Result<()> {
+    match (result, get()) {
+        (0, _) => Ok(()),
+        (_, 0) => Err(io::Error::from_raw_os_error(libc::EIO)),
+        (_, number) => Err(io::Error::from_raw_os_error(number)),
+    }
 }

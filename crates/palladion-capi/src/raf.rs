@@ -15,7 +15,7 @@ use palladion_raf::{
 use zeroize::Zeroize;
 
 use crate::memory::{bytes, bytes_mut};
-use crate::number;
+use crate::number::{self, of_callback};
 use crate::status::{FAILED, OK, ensure_backend};
 
 /// Alignment of a scratch buffer in bytes.
@@ -29,16 +29,6 @@ const TRUNCATE: u8 = 2;
 fn fail(number: c_int) -> c_int {
     number::set(number);
     FAILED
-}
-
-/// Converts a callback's result. A callback that fails should have set errno; zero would read
-/// "success".
-fn called(result: c_int) -> io::Result<()> {
-    match (result, number::get()) {
-        (0, _) => Ok(()),
-        (_, 0) => Err(io::Error::from_raw_os_error(libc::EIO)),
-        (_, number) => Err(io::Error::from_raw_os_error(number)),
-    }
 }
 
 fn number_of(error: &Error) -> c_int {
@@ -132,28 +122,28 @@ impl Storage for Callbacks {
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         let read_at = self.0.read_at.ok_or_else(absent)?;
         // SAFETY: by the header's contract it writes to the buffer and to nothing else.
-        called(unsafe { read_at(self.0.user, buf.as_mut_ptr(), buf.len(), offset) })
+        of_callback(unsafe { read_at(self.0.user, buf.as_mut_ptr(), buf.len(), offset) })
     }
     fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
         let write_at = self.0.write_at.ok_or_else(absent)?;
         // SAFETY: by the header's contract it reads the buffer and nothing else.
-        called(unsafe { write_at(self.0.user, buf.as_ptr(), buf.len(), offset) })
+        of_callback(unsafe { write_at(self.0.user, buf.as_ptr(), buf.len(), offset) })
     }
     fn size(&mut self) -> io::Result<u64> {
         let get_size = self.0.get_size.ok_or_else(absent)?;
         let mut size = 0;
         // SAFETY: by the header's contract it writes to the size and to nothing else.
-        called(unsafe { get_size(self.0.user, &mut size) })?;
+        of_callback(unsafe { get_size(self.0.user, &mut size) })?;
         Ok(size)
     }
     fn set_size(&mut self, size: u64) -> io::Result<()> {
         let set_size = self.0.set_size.ok_or_else(absent)?;
         // SAFETY: by the header's contract it can be called with any size.
-        called(unsafe { set_size(self.0.user, size) })
+        of_callback(unsafe { set_size(self.0.user, size) })
     }
     fn sync(&mut self) -> io::Result<()> {
         // SAFETY: by the header's contract it can be called at any time.
-        self.0.sync.map_or(Ok(()), |sync| called(unsafe { sync(self.0.user) }))
+        self.0.sync.map_or(Ok(()), |sync| of_callback(unsafe { sync(self.0.user) }))
     }
 }
 
@@ -194,7 +184,7 @@ impl Environment for Program {
     fn random(&mut self, bytes: &mut [u8]) -> io::Result<()> {
         let random = self.0.random.ok_or_else(absent)?;
         // SAFETY: the header's contract: it fills the buffer, and no more.
-        called(unsafe { random(self.0.user, bytes.as_mut_ptr(), bytes.len()) })
+        of_callback(unsafe { random(self.0.user, bytes.as_mut_ptr(), bytes.len()) })
     }
 }
 
@@ -204,7 +194,7 @@ impl Hasher for MerkleConfig {
     fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
         let (hash, out_len) = (self.hash_leaf.ok_or_else(absent)?, out.len());
         // SAFETY: the callback accesses only these buffers, which have these lengths.
-        called(unsafe {
+        of_callback(unsafe {
             hash(self.user, out.as_mut_ptr(), out_len, chunk.as_ptr(), chunk.len(), index)
         })
     }
@@ -219,12 +209,14 @@ impl Hasher for MerkleConfig {
         let (hash, out_len) = (self.hash_parent.ok_or_else(absent)?, out.len());
         let (left, right) = (left.as_ptr(), right.as_ptr());
         // SAFETY: the callback accesses only these buffers, which have these lengths.
-        called(unsafe { hash(self.user, out.as_mut_ptr(), out_len, left, right, level, index) })
+        of_callback(unsafe {
+            hash(self.user, out.as_mut_ptr(), out_len, left, right, level, index)
+        })
     }
     fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
         let hash = self.hash_empty.ok_or_else(absent)?;
         // SAFETY: the callback accesses only these buffers, which have these lengths.
-        called(unsafe { hash(self.user, out.as_mut_ptr(), out.len(), level, index) })
+        of_callback(unsafe { hash(self.user, out.as_mut_ptr(), out.len(), level, index) })
     }
     fn commitment(
         &self,
@@ -236,7 +228,7 @@ impl Hasher for MerkleConfig {
         let (hash, out_len) = (self.hash_commitment.ok_or_else(absent)?, out.len());
         let (root, context) = (root.as_ptr(), context.as_ptr());
         // SAFETY: the callback accesses only these buffers, which have these lengths.
-        called(unsafe {
+        of_callback(unsafe {
             hash(self.user, out.as_mut_ptr(), out_len, root, context, CONTEXT_LEN, size)
         })
     }

@@ -305,6 +305,127 @@ static void files(size_t len)
     unlink("sealed"), unlink("opened"), unlink("opened2"), unlink("old");
 }
 
+/* A file behind functions. `fault` is the error number that they fail with. */
+typedef struct {
+    size_t len;
+    int    fault, calls;
+} stored;
+
+static int read_stored(void *user, uint8_t *buf, size_t len, uint64_t off)
+{
+    stored *s = (stored *) user;
+    s->calls++;
+    if (s->fault)
+        return errno = s->fault, -1;
+    CHECK(off <= s->len && len <= s->len - off);
+    memcpy(buf, file + off, len);
+    return 0;
+}
+
+static int size_of_stored(void *user, uint64_t *size)
+{
+    *size = ((stored *) user)->len;
+    return 0;
+}
+
+/* Reads any part, whether the reader has a file or functions. */
+static void parts(const palladion_reader *reader, size_t len)
+{
+    static uint8_t out[ROOM];
+    size_t outlen, offsets[] = { 0, 1, CHUNK - 1, CHUNK, len / 2, len - 1, len, len + 1, 1u << 30 },
+                   lengths[] = { 0, 1, 100, CHUNK, 3 * CHUNK + 1, len };
+    CHECK(palladion_reader_size(reader) == len);
+    for (size_t o = 0; o < sizeof offsets / sizeof *offsets; o++)
+        for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+            size_t rest = offsets[o] < len ? len - offsets[o] : 0;
+            size_t expected = lengths[l] < rest ? lengths[l] : rest;
+            CHECK(palladion_reader_read(reader, out, lengths[l], offsets[o], &outlen) == 0);
+            CHECK(outlen == expected && !memcmp(out, text + (rest ? offsets[o] : 0), outlen));
+        }
+    CHECK(palladion_reader_read(reader, NULL, 0, 0, &outlen) == 0 && outlen == 0);
+    CHECK(palladion_reader_read(reader, out, 1, UINT64_MAX, &outlen) == 0 && outlen == 0);
+    FAILS(palladion_reader_read(reader, NULL, 1, 0, &outlen));
+    FAILS(palladion_reader_read(reader, out, 1, 0, NULL));
+}
+
+static void from_the_middle(size_t len)
+{
+    uint8_t out[100], zeros[100] = { 0 };
+    size_t outlen;
+    palladion_reader *reader = (palladion_reader *) out;
+    stored s = { seal(key, 0, CHUNK, text, len, len, file), 0, 0 };
+    palladion_source source = { &s, read_stored, size_of_stored };
+    write_file("sealed", file, s.len, 0600);
+    CHECK(palladion_reader_open(&reader, "sealed", key) == 0);
+    parts(reader, len);
+    palladion_reader_free(reader);
+    /* A descriptor, whose position stays. */
+    int fd = open("sealed", O_RDONLY);
+    char name[32];
+    snprintf(name, sizeof name, "/dev/fd/%d", fd);
+    CHECK(palladion_reader_open(&reader, name, key) == 0);
+    parts(reader, len);
+    palladion_reader_free(reader);
+    CHECK(lseek(fd, 0, SEEK_CUR) == 0 && close(fd) == 0);
+    CHECK(palladion_reader_open_source(&reader, &source, key) == 0);
+    parts(reader, len);
+
+    /* A failure of the source, or a changed chunk, concerns who reads there and no other. */
+    s.calls = 0;
+    CHECK(palladion_reader_read(reader, out, 100, 2 * CHUNK - 50, &outlen) == 0);
+    CHECK(outlen == 100 && s.calls <= 2);
+    s.fault = EACCES;
+    CHECK(palladion_reader_read(reader, out, 10, 3 * CHUNK + 5, &outlen) == PALLADION_FILE_ERRNO);
+    CHECK(errno == EACCES && outlen == 0 && !memcmp(out, zeros, 10));
+    s.fault = 0;
+    file[HEADER + 4 * SEALED_CHUNK + 500] ^= 1;
+    CHECK(palladion_reader_read(reader, out, 100, 5 * CHUNK - 50, &outlen) ==
+          PALLADION_FILE_DAMAGED);
+    CHECK(outlen == 0 && !memcmp(out, zeros, 100));
+    CHECK(palladion_reader_read(reader, out, 100, 5 * CHUNK, &outlen) == 0);
+    CHECK(!memcmp(out, text + 5 * CHUNK, 100));
+    palladion_reader_free(reader);
+
+#define DOES_NOT_OPEN(result, call)            \
+    do {                                       \
+        reader = (palladion_reader *) out;     \
+        errno = 0;                             \
+        CHECK((call) == (result) && !reader);  \
+    } while (0)
+    s.len--;
+    DOES_NOT_OPEN(PALLADION_FILE_TRUNCATED, palladion_reader_open_source(&reader, &source, key));
+    s.len += 2;
+    DOES_NOT_OPEN(PALLADION_FILE_EXTENDED, palladion_reader_open_source(&reader, &source, key));
+    s.len = HEADER - 1;
+    DOES_NOT_OPEN(PALLADION_FILE_TRUNCATED, palladion_reader_open_source(&reader, &source, key));
+    s.fault = ENOTCONN;
+    DOES_NOT_OPEN(-1, palladion_reader_open_source(&reader, &source, key));
+    CHECK(errno == ENOTCONN);
+    source.get_size = NULL;
+    DOES_NOT_OPEN(-1, palladion_reader_open_source(&reader, &source, key));
+    CHECK(errno == EINVAL);
+    DOES_NOT_OPEN(-1, palladion_reader_open_source(&reader, NULL, key));
+    DOES_NOT_OPEN(-1, palladion_reader_open(&reader, "sealed", NULL));
+    DOES_NOT_OPEN(-1, palladion_reader_open(&reader, NULL, key));
+    DOES_NOT_OPEN(-1, palladion_reader_open(&reader, "missing", key));
+    CHECK(errno == ENOENT);
+    DOES_NOT_OPEN(-1, palladion_reader_open(&reader, ".", key));
+    CHECK(errno == EISDIR);
+    DOES_NOT_OPEN(PALLADION_FILE_NEEDS_KEY, palladion_reader_open(&reader, "sealed", passphrase));
+    write_file("sealed", text, 1000, 0600);
+    DOES_NOT_OPEN(PALLADION_FILE_NOT_PALLADION, palladion_reader_open(&reader, "sealed", key));
+    FAILS(palladion_reader_open(NULL, "sealed", key));
+    FAILS(palladion_reader_read(NULL, out, 1, 0, &outlen));
+    palladion_reader_free(NULL);
+
+    int ends[2]; /* a pipe has no middle */
+    CHECK(pipe(ends) == 0);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
+    DOES_NOT_OPEN(-1, palladion_reader_open(&reader, name, key));
+    CHECK(errno == ESPIPE && close(ends[0]) == 0 && close(ends[1]) == 0);
+    CHECK(unlink("sealed") == 0);
+}
+
 static void key_files(void)
 {
     const char *line = "palladion-key-1:"
@@ -356,6 +477,7 @@ int main(int argc, char **argv)
     arguments();
     CHECK(mkdtemp(folder) && chdir(folder) == 0);
     files(argc > 1 ? 1000 : ROOM);
+    from_the_middle(argc > 1 ? 10000 : ROOM / 2);
     key_files();
     CHECK(unlink("plain") == 0 && chdir("/") == 0 && rmdir(folder) == 0);
     palladion_secret_free(key);

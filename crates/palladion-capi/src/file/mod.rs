@@ -8,6 +8,7 @@ use palladion_file::output::{Access, Target, duplicate, open_input, refuse_input
 use palladion_file::{Decryptor, Encryptor, Error};
 
 mod failure;
+mod reader;
 mod secret;
 mod stream;
 
