@@ -10,7 +10,7 @@ use crate::failure::{Failure, Result, for_each};
 use crate::input::Input;
 use crate::sealed::Sealed;
 use crate::streams;
-use crate::text::{json, printable};
+use crate::text::{json, json_object, printable};
 
 /// `info`.
 pub fn run(args: &InfoArgs) -> Result<()> {
@@ -92,7 +92,7 @@ impl<'a> Facts<'a> {
             ),
             _ => r#"{"kind":"key"}"#,
         };
-        let parts = [
+        json_object(&[
             ("file", &*json(&self.path.to_string_lossy())),
             ("version", &info.version.to_string()),
             ("algorithm", &json(info.algorithm.name())),
@@ -102,9 +102,7 @@ impl<'a> Facts<'a> {
             ("chunks", &known(self.chunks())),
             ("on_disk", &known(self.on_disk)),
             ("verified", "false"),
-        ];
-        let parts = parts.map(|(name, value)| format!("\"{name}\":{value}"));
-        format!("{{{}}}\n", parts.join(","))
+        ])
     }
 }
 

@@ -58,6 +58,13 @@ pub fn json(text: &str) -> String {
     string + "\""
 }
 
+/// Returns a line with an object in JSON. The values are in JSON already.
+pub fn json_object(parts: &[(&str, &str)]) -> String {
+    let parts: Vec<_> =
+        parts.iter().map(|(name, value)| format!("{}:{value}", json(name))).collect();
+    format!("{{{}}}\n", parts.join(","))
+}
+
 /// Breaks a line at spaces, so that it fits a terminal of 80 columns. The lines after the first are
 /// indented.
 pub fn wrapped(mut line: &str, indent: usize) -> String {

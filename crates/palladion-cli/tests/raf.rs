@@ -99,6 +99,15 @@ fn info() {
     );
     assert_eq!(raw_info(&bench, &["f.raf"]), format!("{expected}not verified (no key given)\n"));
     assert_eq!(raw_info(&bench, &["-k", "key", "f.raf"]), format!("{expected}verified\n"));
+    for (key, verified) in [(&[][..], false), (&["-k", "key"], true)] {
+        let expected = format!(
+            "{{\"file\":\"f.raf\",\"algorithm\":\"AEGIS-256X2\",\"chunk_size\":65536,\
+             \"size\":200000,\"chunks\":4,\"on_disk\":{},\"file_id\":\"{id}\",\
+             \"header_verified\":{verified}}}\n",
+            HEADER + 4 * RECORD
+        );
+        assert_eq!(raw_info(&bench, &[key, &["--json", "f.raf"]].concat()), expected);
+    }
     // Without the key a false header looks as good as a true one.
     let mut changed = file;
     changed[16] ^= 1;

@@ -123,16 +123,23 @@ pub struct CreateArgs {
 /// Prints the header of a file, and verifies it if a key is given
 ///
 /// This reads only the header. To verify the whole file, use palladion raf verify.
+///
+/// With --json, the output is an object whose names are those of the text, with underscores. All
+/// sizes are in bytes. More names may be added.
 #[derive(clap::Args)]
 #[command(mut_arg("context", |context| context.requires("SecretArgs")))]
 #[command(mut_arg("key_file", |key| key.help("The key file from keygen, or - for standard input")))]
 #[command(after_help = "\
 Examples:
   palladion raf info disk.raf
-  palladion raf info -k my.key disk.raf")]
+  palladion raf info -k my.key disk.raf
+  palladion raf info --json disk.raf | jq .size")]
 pub struct InfoArgs {
     #[command(flatten)]
     pub key: KeyArgs,
+    /// Print an object in JSON
+    #[arg(long)]
+    pub json: bool,
     /// The file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,

@@ -23,6 +23,7 @@ use crate::keys::Source;
 use crate::output::{Access, Output, same_file};
 use crate::pieces::{self, PIECE, Pieces, up_to};
 use crate::progress::Progress;
+use crate::text::{json, json_object};
 use crate::values::PartArgs;
 use crate::{hex, interrupt, streams};
 
@@ -93,23 +94,32 @@ fn info(args: &InfoArgs) -> Result<()> {
     let mut place = Place::open(&args.file, false)?;
     let (info, len) = (place.probe()?, place.len()?);
     let name = place.name.clone();
-    let verified = match args.key.given() {
-        Some(_) => {
-            place.unlock(&args.key, source(&args.key, false, false)?)?;
-            "verified"
-        }
-        None => "not verified (no key given)",
+    let verified = args.key.given().is_some();
+    if verified {
+        place.unlock(&args.key, source(&args.key, false, false)?)?;
+    }
+    let (algorithm, file_id) = (info.algorithm.name(), hex::encode(&info.file_id));
+    let [chunk_size, size, chunks, on_disk] =
+        [info.chunk_size.into(), info.size, info.chunks(), len].map(|number| number.to_string());
+    let text = if args.json {
+        json_object(&[
+            ("file", &json(&args.file.to_string_lossy())),
+            ("algorithm", &json(algorithm)),
+            ("chunk_size", &chunk_size),
+            ("size", &size),
+            ("chunks", &chunks),
+            ("on_disk", &on_disk),
+            ("file_id", &json(&file_id)),
+            ("header_verified", &verified.to_string()),
+        ])
+    } else {
+        let header = if verified { "verified" } else { "not verified (no key given)" };
+        format!(
+            "algorithm:   {algorithm}\nchunk size:  {chunk_size}\nsize:        {size}\n\
+             chunks:      {chunks}\non disk:     {on_disk}\n\
+             file id:     {file_id}\nheader:      {header}\n"
+        )
     };
-    let chunk_size = u64::from(info.chunk_size);
-    let text = format!(
-        "algorithm:   {}\nchunk size:  {chunk_size}\nsize:        {}\n\
-         chunks:      {}\non disk:     {len}\n\
-         file id:     {}\nheader:      {verified}\n",
-        info.algorithm.name(),
-        info.size,
-        info.chunks(),
-        hex::encode(&info.file_id),
-    );
     streams::print(&text)?;
     let needed =
         u128::from(info.chunks()) * info.record_len() as u128 + palladion_raf::HEADER_LEN as u128;
