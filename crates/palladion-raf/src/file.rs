@@ -152,10 +152,10 @@ fn write(
     }
     let len = bytes.len() as u64;
     let (before, end) = (storage.size()?, offset.saturating_add(len));
-    // A storage may claim any size.
-    let appended = before.saturating_add(len);
     storage.write_at(bytes, offset)?;
-    if end != appended && storage.size()? == appended {
+    // A storage may claim any size, even one to which nothing can be appended.
+    let appended = before.checked_add(len).filter(|appended| *appended != end);
+    if appended.is_some() && appended == Some(storage.size()?) {
         let _ = storage.set_size(before); // bytes past the end do no harm
         return Err(Error::Io(io::Error::new(
             ErrorKind::InvalidInput,

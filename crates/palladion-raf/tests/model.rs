@@ -383,6 +383,34 @@ fn old_chunks_are_noticed() {
     }
 }
 
+/// A storage that is larger than can be is not taken for one that is open for appending.
+#[test]
+fn any_size_can_be_claimed() {
+    struct Endless(Memory);
+    impl Storage for Endless {
+        fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+            self.0.read_at(buf, offset)
+        }
+        fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+            self.0.write_at(buf, offset)
+        }
+        fn size(&mut self) -> io::Result<u64> {
+            Ok(u64::MAX)
+        }
+        fn set_size(&mut self, _: u64) -> io::Result<()> {
+            unreachable!()
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let storage = Endless(Memory(file_of(1500)));
+    let mut file = Raf::open(storage, &key(Algorithm::Aegis256X2)).unwrap();
+    file.write_at(b"new", 5).unwrap();
+    let mut found = [0; 3];
+    assert_eq!((file.read_at(&mut found, 5).unwrap(), &found), (3, b"new"));
+}
+
 #[test]
 fn read_only() {
     let key = key(Algorithm::Aegis256X2);
@@ -390,9 +418,20 @@ fn read_only() {
     let mut file = Raf::open_read_only(storage, &key).unwrap();
     let mut buf = vec![0; 3000];
     assert_eq!((file.read_at(&mut buf, 0).unwrap(), buf), (3000, data(3000, 3)));
-    assert!(matches!(file.write_at(b"x", 0), Err(Error::ReadOnly)));
-    assert!(matches!(file.set_size(10), Err(Error::ReadOnly)));
     file.verify().unwrap();
+    // A tree makes no difference, and empty data none.
+    for tree in [false, true] {
+        if tree {
+            file = file.with_merkle(4).unwrap();
+            file.verify_tree().unwrap();
+        }
+        for result in
+            [file.write_at(b"x", 0), file.write_at(b"", 0), file.set_size(10), file.set_size(3001)]
+        {
+            assert!(matches!(result, Err(Error::ReadOnly)), "{result:?}");
+        }
+        file.sync().unwrap();
+    }
     // Without being told, it is the storage that refuses.
     let storage = file.into_storage();
     let mut file = Raf::open(storage, &key).unwrap();
