@@ -146,7 +146,8 @@ static int hash_empty(void *user, uint8_t *out, size_t out_len, uint32_t level, 
 static int hash_commitment(void *user, uint8_t *out, size_t out_len, const uint8_t *root,
     const uint8_t *context, size_t len, uint64_t size)
 {
-    (void) user;
+    if (user && fails((memory *) user, HASHES))
+        return -1;
     CHECK(len == AEGIS_RAF_COMMITMENT_CONTEXT_BYTES && context[0] == 1);
     return hash(out, out_len, root, HASH, context, len, 4 * size + 3);
 }
