@@ -1,115 +1,76 @@
-//! Files with random access. Any sequence of operations must have the same effect as on a vector of
-//! bytes. Whatever the storage contains, nothing may panic, allocate much memory or return bytes
-//! that were not written. Older chunks are put back, which the Merkle tree must detect, and bits
-//! are flipped under an open file.
+//! Files with random access, as Rust and as C have them. Any sequence of operations must have the
+//! same effect as on a vector of bytes, even if what a file needs from outside fails, does half of
+//! its work, or returns other bytes than were written. Older chunks are put back under an open
+//! file, which the Merkle tree must detect. In the end the whole file is hostile: then nothing may
+//! panic, allocate much memory or return bytes that were not written.
 
 #![no_main]
 
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::sync::Mutex;
+use std::sync::MutexGuard;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use palladion::Buffer;
-use palladion_fuzz::{AnyBackend, Flip, Seed, plant, planted};
-use palladion_raf::merkle::{Sha256, Tree, tree_len};
-use palladion_raf::{
-    Algorithm, Cursor, Error, HEADER_LEN, Info, Memory, Options, Raf, ReadOnly, Shared, Storage,
-    Stream, derive_master_key, probe,
-};
+use palladion::Algorithm;
+use palladion_fuzz::{AnyBackend, Buffer, Flip, Offset, Seed, plant, planted};
+use palladion_raf::HEADER_LEN;
 use palladion_reference::raf as reference;
+
+#[path = "raf/c.rs"]
+mod c;
+#[path = "raf/disk.rs"]
+mod disk;
+#[path = "raf/rust.rs"]
+mod rust;
+
+use disk::{Disk, Fault, Fired, How, On, World};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
+    through_c: bool,
     backend: AnyBackend,
     algorithm: u8,
     chunk: u8,
     seed: Seed,
-    /// The key is derived from another, with a context of this many bytes.
-    context: Option<u8>,
-    merkle: bool,
-    /// How many chunks the Merkle tree has places for.
-    places: u8,
+    /// Where memory that C provides begins.
+    at: Offset,
+    tree: Option<(u8, u8)>,
     barriers: bool,
-    /// Several threads may use the storage at once.
+    /// Properties of the storage.
     shared: bool,
+    grows: bool,
     /// Now and then, pieces so long that they are processed in groups.
     long: u8,
-    steps: Vec<Step>,
+    /// Each with what goes wrong in it.
+    steps: Vec<(Step, Option<Fault>)>,
     hostile: Hostile,
 }
 
 #[derive(Arbitrary, Clone, Debug)]
 enum Step {
-    Write {
-        offset: Offset,
-        len: u16,
-    },
-    Read {
-        offset: Offset,
-        len: u16,
-    },
-    Resize(Offset),
+    Write(Place, u16),
+    Read(Place, u16),
+    Resize(Place),
     Sync,
     Verify,
-    Reopen {
-        merkle: bool,
-    },
-    Long {
-        offset: Offset,
-        write: bool,
-    },
-    /// Keeps a copy of the file. Another is made before the second write or before a change that is
-    /// made for it.
+    Rebuild,
+    Reopen,
+    /// Keeps a copy of the storage.
     Keep,
-    /// Replaces a chunk, or the whole file, with that of the copy for a while.
-    Rollback {
-        chunk: u8,
-    },
-    RollbackAll,
-    /// A bit of a chunk's record is flipped for a while.
-    Damage {
-        chunk: u8,
-        flip: Flip,
-        then: Then,
-    },
-    ReadOnly,
-    Stream(Offset),
-    Cursor(Vec<At>),
-    /// A Merkle tree that knows nothing, and is rebuilt.
-    Attach,
+    /// Replaces a chunk, or everything, with that of the copy for a while.
+    Rollback(Option<u8>),
 }
 
-/// What is done while a chunk is damaged.
+/// Offsets, mostly near the bounds of chunks.
 #[derive(Arbitrary, Clone, Copy, Debug)]
-enum Then {
-    Read,
-    WritePart,
-    WriteWhole,
-    Cut,
-    Verify,
-}
-
-#[derive(Arbitrary, Clone, Copy, Debug)]
-enum At {
-    Read(u16),
-    Write(u16),
-    Start(Offset),
-    End(i16),
-    Current(i16),
-}
-
-/// Mostly near the bounds of chunks.
-#[derive(Arbitrary, Clone, Copy, Debug)]
-struct Offset {
+struct Place {
     chunk: u8,
     within: i16,
 }
 
-impl Offset {
-    fn of(self, chunk_size: u32) -> u64 {
-        let at = i64::from(self.chunk % 6) * i64::from(chunk_size) + i64::from(self.within % 1100);
-        at.max(0) as u64
+impl Place {
+    fn of(self, chunk_size: usize) -> usize {
+        let at = i64::from(self.chunk % 6) * chunk_size as i64 + i64::from(self.within % 1100);
+        at.max(0) as usize
     }
 }
 
@@ -120,681 +81,526 @@ enum Hostile {
     Bytes(Vec<u8>),
     Flips(Vec<Flip>),
     Cut(u16),
-    Swap(u8, u8),
-    /// Any fields, with a MAC that is right.
-    Header {
-        algorithm: u8,
-        chunk_size: u32,
-        size: u64,
-    },
-    /// The file of another size, with a MAC that is right.
+    /// The storage claims to have this size.
+    Claims(u64),
+    /// Algorithm, size of chunks and size, with a MAC that is right.
+    Header(u8, u32, u64),
+    /// Another size, with a MAC that is right.
     Size(i16),
 }
 
-const SIZES: [u32; 4] = [1024, 1040, 2048, 4096];
+const SIZES: [usize; 4] = [1024, 1040, 2048, 4096];
 /// Chunks are processed in groups from this many bytes on.
 const LONG: usize = 256 << 10;
 
-/// A file in memory, for one thread or for several.
-struct Disk {
-    memory: Mutex<Memory>,
-    shared: bool,
+/// An error: its number and, if an interface tells it, the chunk where it happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Fail {
+    number: i32,
+    chunk: Option<u64>,
 }
 
-impl Disk {
-    fn new(bytes: Vec<u8>, shared: bool) -> Self {
-        Self { memory: Mutex::new(Memory(bytes)), shared }
-    }
-    fn memory(&mut self) -> &mut Memory {
-        self.memory.get_mut().expect("nobody panics")
-    }
-    fn bytes(&mut self) -> &mut Vec<u8> {
-        &mut self.memory().0
-    }
+type Status = Result<(), Fail>;
+
+fn number<T>(result: &Result<T, Fail>) -> Option<i32> {
+    result.as_ref().err().map(|fail| fail.number)
 }
 
-impl Storage for Disk {
-    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        self.memory().read_at(buf, offset)
-    }
-    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
-        self.memory().write_at(buf, offset)
-    }
-    fn size(&mut self) -> io::Result<u64> {
-        self.memory().size()
-    }
-    fn set_size(&mut self, size: u64) -> io::Result<()> {
-        self.memory().set_size(size)
-    }
-    fn sync(&mut self) -> io::Result<()> {
-        self.memory().sync()
-    }
-    fn shared(&self) -> Option<&dyn Shared> {
-        self.shared.then_some(self)
-    }
+/// What both languages can do with a file.
+trait Interface {
+    fn create(&mut self) -> Status;
+    fn open(&mut self) -> Status;
+    fn close(&mut self);
+    fn size(&mut self) -> usize;
+    fn read(&mut self, out: &mut [u8], offset: usize) -> Result<usize, Fail>;
+    fn write(&mut self, data: &[u8], offset: usize) -> Status;
+    fn set_size(&mut self, size: usize) -> Status;
+    fn sync(&mut self) -> Status;
+    /// Computes the Merkle tree, which is empty after opening.
+    fn rebuild(&mut self) -> Status;
+    /// Verifies the tree and returns the commitment.
+    fn verify_tree(&mut self) -> Result<Vec<u8>, Fail>;
 }
 
-impl Shared for Disk {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        self.memory.lock().expect("nobody panics").read_at(buf, offset)
-    }
-    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        self.memory.lock().expect("nobody panics").write_at(buf, offset)
-    }
+#[derive(Clone, Copy)]
+struct Tree {
+    places: u64,
+    hash_len: usize,
 }
 
-fn expect_room<T>(result: Result<T, Error>) -> T {
-    result.expect("there is room, and nothing is damaged")
-}
-
-/// The expected state of the file.
-struct Model {
-    contents: Vec<u8>,
-    key: Vec<u8>,
+/// What a file is created and opened with.
+#[derive(Clone)]
+struct Setup {
+    disk: Disk,
+    algorithm: Algorithm,
     chunk_size: usize,
-    /// Whether there is a Merkle tree.
-    places: Option<u64>,
+    key: Vec<u8>,
+    tree: Option<Tree>,
+    barriers: bool,
 }
 
-impl Model {
-    fn chunks(&self) -> usize {
-        self.contents.len().div_ceil(self.chunk_size)
-    }
-
-    /// Where a chunk's contents are.
-    fn place(&self, chunk: usize) -> std::ops::Range<usize> {
-        let start = chunk * self.chunk_size;
-        start..self.contents.len().min(start + self.chunk_size)
-    }
-
-    /// Applies a change that gives the file this length if it succeeds. Returns whether it did.
-    fn changed(&self, result: Result<(), Error>, new_len: usize) -> bool {
-        let chunks = new_len.max(self.contents.len()).div_ceil(self.chunk_size) as u64;
-        match result {
-            Ok(()) => assert!(
-                self.places.is_none_or(|places| chunks <= places),
-                "more chunks than places"
-            ),
-            Err(Error::TreeFull { max_chunks }) => {
-                assert!(self.places == Some(max_chunks) && chunks > max_chunks, "there is room");
-                return false;
-            }
-            Err(e) => panic!("{e}"),
-        }
-        true
-    }
-
-    fn write(&mut self, file: &mut Raf<Disk>, data: &[u8], offset: u64) {
-        let (start, end) = (offset as usize, offset as usize + data.len());
-        let result = file.write_at(data, offset);
-        if data.is_empty() {
-            expect_room(result);
-        } else if self.changed(result, end) {
-            self.written(data, start);
-        }
-    }
-
-    fn written(&mut self, data: &[u8], start: usize) {
-        let end = start + data.len();
-        self.contents.resize(self.contents.len().max(end), 0);
-        self.contents[start..end].copy_from_slice(data);
-    }
-
-    /// The expected result of a read.
-    fn there(&self, offset: u64, len: usize) -> &[u8] {
-        let there = self.contents.get(offset as usize..).unwrap_or(&[]);
-        &there[..len.min(there.len())]
-    }
-
-    fn read(&self, file: &mut Raf<Disk>, offset: u64, len: usize) {
-        let mut buf = vec![0xee; len];
-        let n = expect_room(file.read_at(&mut buf, offset));
-        planted("bit", &mut buf[..n]);
-        if n >= LONG && plant("long") {
-            buf[LONG - 1] ^= 1;
-        }
-        assert!(buf[..n] == *self.there(offset, len), "not what was written");
-        assert!(buf[n..].iter().all(|byte| *byte == 0xee), "written behind the end");
-    }
-
-    fn header(&self, info: Info) -> reference::Header {
-        let (algorithm, chunk_size) = (info.algorithm.id(), info.chunk_size);
-        reference::Header {
-            algorithm,
-            chunk_size,
-            size: self.contents.len() as u64,
-            file_id: info.file_id,
-        }
-    }
-
-    /// Checks that the tree matches the file and the commitment matches the reference.
-    fn verify_tree(&self, file: &mut Raf<Disk>) {
-        let Some(places) = self.places else {
-            assert!(matches!(file.verify_tree(), Err((None, Error::NoTree))));
-            return;
-        };
-        file.verify_tree().expect("nothing is damaged");
-        // (The reference's hash function is slow.)
-        if places < 100 {
-            let expected =
-                reference::merkle_commitment(&self.header(file.info()), places, &self.contents);
-            assert_eq!(expect_room(file.commitment()), expected);
-        }
-    }
-
-    /// What the reference finds in a record.
-    fn open(&self, file: &Raf<Disk>, bytes: &[u8], chunk: usize) -> Option<Vec<u8>> {
-        let record = file.info().record_len();
-        let record = bytes.get(HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record)?;
-        let opened =
-            reference::open_record(&self.header(file.info()), &self.key, chunk as u64, record);
-        Some(opened.expect("it was written"))
-    }
+/// A file, and the state that it should have.
+struct Model {
+    file: Box<dyn Interface>,
+    setup: Setup,
+    contents: Vec<u8>,
+    /// Whether the tree is of these contents.
+    tree_matches: bool,
+    /// Whether the storage has to be as long as the format says.
+    is_cut: bool,
+    is_long: bool,
+    kept: Option<Vec<u8>>,
 }
 
 fn check(input: &Input) {
     input.backend.set();
     let algorithm = Algorithm::ALL[usize::from(input.algorithm) % 6];
-    let chunk_size = SIZES[usize::from(input.chunk) % 4];
-    let key = master_key(input, input.seed.bytes(0, algorithm.key_len()));
-    let long_ones = input.long % 4 == 3;
-    let places = if long_ones { 600 } else { [3, 7, 16][usize::from(input.places) % 3] };
-    let disk = |bytes| Disk::new(bytes, input.shared);
-    let options = Options::default().algorithm(algorithm).chunk_size(chunk_size);
-    let mut file = options.create(disk(Vec::new()), &key).expect("it can be made");
-    if input.merkle {
-        file = expect_room(file.with_merkle(places));
-    }
-    file.set_barriers(input.barriers);
-    let record = file.info().record_len();
-    let mut model = Model {
-        contents: Vec::new(),
-        key,
-        chunk_size: chunk_size as usize,
-        places: input.merkle.then_some(places),
+    let is_long = input.long % 8 == 7 && !input.through_c;
+    // Half of the trees have hashes as long as those of the reference.
+    let tree = input.tree.map(|(places, hash)| Tree {
+        places: if is_long { 600 } else { [3, 7, 16][usize::from(places) % 3] },
+        hash_len: if hash < 128 { 32 } else { 8 + usize::from(hash) % 57 },
+    });
+    let disk = Disk { world: Default::default(), shared: input.shared, grows: input.grows };
+    disk.world().random = u64::from(input.algorithm);
+    let setup = Setup {
+        disk,
+        algorithm,
+        chunk_size: SIZES[usize::from(input.chunk) % 4],
+        key: input.seed.bytes(0, algorithm.key_len()),
+        tree,
+        barriers: input.barriers,
     };
-    let mut kept: Option<(Vec<u8>, Vec<u8>)> = None;
-    let mut long = 0;
-    for (i, step) in input.steps.iter().take(if long_ones { 10 } else { 24 }).enumerate() {
-        let data = |len: usize| input.seed.bytes(i as u64 + 1, len);
-        match step {
-            Step::Write { offset, len } => {
-                if kept.is_none() && !model.contents.is_empty() {
-                    kept = Some((file.storage_mut().bytes().clone(), model.contents.clone()));
-                }
-                model.write(&mut file, &data(usize::from(*len % 5000)), offset.of(chunk_size));
-            }
-            Step::Read { offset, len } => {
-                model.read(&mut file, offset.of(chunk_size), usize::from(*len % 9000));
-            }
-            Step::Long { offset, write } => {
-                if !long_ones || long == 2 {
-                    continue;
-                }
-                long += 1;
-                let (len, offset) = (LONG + 2 * chunk_size as usize + 5, offset.of(chunk_size));
-                if *write {
-                    model.write(&mut file, &data(len), offset);
-                }
-                model.read(&mut file, offset, len);
-            }
-            Step::Resize(size) => {
-                let size = size.of(chunk_size);
-                let result = file.set_size(size);
-                if model.changed(result, size as usize) {
-                    model.contents.resize(size as usize, 0);
-                }
-            }
-            Step::Sync => expect_room(file.sync()),
-            Step::Verify => {
-                expect_room(file.verify());
-                model.verify_tree(&mut file);
-            }
-            Step::Reopen { merkle: with } => {
-                let before = model.places.map(|_| expect_room(file.commitment()));
-                file = expect_room(Raf::open(file.into_storage(), &model.key));
-                file.set_barriers(input.barriers);
-                model.places = None;
-                if *with && model.chunks() as u64 <= places {
-                    file = expect_room(file.with_merkle(places));
-                    let after = expect_room(file.commitment());
-                    assert!(
-                        before.is_none_or(|before| before == after),
-                        "the commitment has changed"
-                    );
-                    model.places = Some(places);
-                }
-            }
-            Step::Keep => kept = Some((file.storage_mut().bytes().clone(), model.contents.clone())),
-            Step::Rollback { chunk } => {
-                keep(&mut kept, &mut model, &mut file, usize::from(*chunk));
-                if let Some((bytes, _)) = &kept {
-                    let chunks = model.chunks().min((bytes.len() - HEADER_LEN) / record);
-                    if let Some(chunk) = usize::from(*chunk).checked_rem(chunks) {
-                        rollback(&model, &mut file, bytes, chunk);
-                    }
-                }
-            }
-            Step::RollbackAll => {
-                keep(&mut kept, &mut model, &mut file, 0);
-                if let Some((bytes, contents)) = kept.as_ref().filter(|_| !long_ones) {
-                    rollback_all(&model, &mut file, bytes, contents);
-                }
-            }
-            Step::Damage { chunk, flip, then } => {
-                if let Some(chunk) = usize::from(*chunk).checked_rem(model.chunks()) {
-                    damage(&mut model, &mut file, chunk, *flip, *then);
-                }
-            }
-            Step::ReadOnly => read_only(&model, &mut file),
-            Step::Stream(offset) => {
-                let bytes = file.storage_mut().bytes().clone();
-                let mut copy = expect_room(Raf::open(Stream(io::Cursor::new(bytes)), &model.key));
-                let (data, offset) = (data(1500), offset.of(chunk_size));
-                expect_room(copy.set_size(offset));
-                expect_room(copy.write_at(&data, offset / 2));
-                let mut expected = model.contents.clone();
-                expected.resize(offset as usize, 0);
-                let mut expected = Model { contents: expected, key: Vec::new(), ..model };
-                expected.written(&data, offset as usize / 2);
-                let copy = expect_room(Raf::open(copy.into_storage(), &model.key));
-                let mut all = vec![0xee; expected.contents.len() + 1];
-                assert_eq!(expect_room(copy.read_at(&mut all, 0)), expected.contents.len());
-                all[0] ^= u8::from(plant("stream"));
-                assert!(
-                    all[..expected.contents.len()] == expected.contents,
-                    "not what was written"
-                );
-            }
-            Step::Cursor(steps) => file = cursor(&mut model, file, steps, &data(5000)),
-            Step::Attach => {
-                let len = tree_len(places, Sha256::LEN).expect("it is small");
-                let mut nodes = Buffer::new(0, len).expect("it is small");
-                nodes.fill(0xcc);
-                let tree = expect_room(Tree::new(Sha256, nodes, places, Sha256::LEN));
-                match file.attach(tree) {
-                    Ok(()) => assert!(model.chunks() as u64 <= places, "more chunks than places"),
-                    Err(Error::TreeFull { .. }) => {
-                        assert!(model.chunks() as u64 > places, "there is room");
-                        continue;
-                    }
-                    Err(e) => panic!("{e}"),
-                }
-                model.places = Some(places);
-                match file.verify_tree() {
-                    Ok(()) => assert!(model.contents.is_empty(), "an empty tree was taken"),
-                    Err((Some(0), Error::TreeMismatch { chunk: Some(0) })) => {}
-                    Err((_, e)) => panic!("{e}"),
-                }
-                expect_room(file.rebuild_tree());
-                model.verify_tree(&mut file);
-            }
-        }
-        assert_eq!(file.size(), model.contents.len() as u64);
-        assert!(!file.is_poisoned());
+    let file: Box<dyn Interface> = if input.through_c {
+        Box::new(c::File::new(setup.clone(), input.at))
+    } else {
+        Box::new(rust::File::new(setup.clone()))
+    };
+    let mut model = Model {
+        file,
+        setup,
+        contents: Vec::new(),
+        tree_matches: true,
+        is_cut: true,
+        is_long,
+        kept: None,
+    };
+    assert_eq!(model.file.create(), Ok(()));
+    for (i, (step, fault)) in input.steps.iter().take(if is_long { 10 } else { 24 }).enumerate() {
+        model.arm(*fault);
+        model.step(step, |len| input.seed.bytes(i as u64 + 1, len));
+        model.fired();
+        model.check_contents();
     }
-    model.read(&mut file, 0, model.contents.len() + 1);
-    model.verify_tree(&mut file);
-    let (info, mut disk) = (file.info(), file.into_storage());
-    let bytes = std::mem::take(disk.bytes());
-    assert_eq!(bytes.len(), HEADER_LEN + model.chunks() * record);
-    if !long_ones {
-        let read = reference::read_file(&bytes, &model.key);
+    model.file.close();
+    let bytes = model.bytes();
+    let len = HEADER_LEN + model.chunks() * model.record_len();
+    assert!(bytes.len() == len || !model.is_cut && bytes.len() > len);
+    if !is_long {
+        let read = reference::read_file(&bytes, &model.setup.key);
         assert!(read.as_ref() == Ok(&model.contents), "the reference reads something else");
     }
-    hostile(&input.hostile, &model.key, info, bytes, &model.contents);
+    model.hostile(&input.hostile);
 }
 
-/// The key, or one that is derived from it.
-fn master_key(input: &Input, key: Vec<u8>) -> Vec<u8> {
-    let Some(len) = input.context else { return key };
-    let max = if key.len() == 16 { 120 } else { 72 };
-    let context = input.seed.bytes(200, usize::from(len));
-    assert!(matches!(derive_master_key(&key[1..], &context), Err(Error::KeyLength { .. })));
-    match derive_master_key(&key, &context) {
-        Ok(mut derived) => {
-            if plant("derived") {
-                derived[3] ^= 1;
+impl Model {
+    fn disk(&self) -> MutexGuard<'_, World> {
+        self.setup.disk.world()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.disk().memory.0.clone()
+    }
+
+    fn chunks(&self) -> usize {
+        self.contents.len().div_ceil(self.setup.chunk_size)
+    }
+
+    fn record_len(&self) -> usize {
+        self.setup.chunk_size + self.setup.key.len() + 16
+    }
+
+    /// Where a chunk's contents are.
+    fn place(&self, chunk: usize) -> std::ops::Range<usize> {
+        let start = chunk * self.setup.chunk_size;
+        start..self.contents.len().min(start + self.setup.chunk_size)
+    }
+
+    /// Where a chunk's record is.
+    fn record(&self, chunk: usize) -> std::ops::Range<usize> {
+        let start = HEADER_LEN + chunk * self.record_len();
+        start..start + self.record_len()
+    }
+
+    fn header(&self) -> reference::Header {
+        reference::Header {
+            algorithm: self.setup.algorithm.id(),
+            chunk_size: self.setup.chunk_size as u32,
+            size: self.contents.len() as u64,
+            file_id: self.bytes()[24..48].try_into().expect("24 bytes"),
+        }
+    }
+
+    /// The expected result of a read.
+    fn there(&self, offset: usize, len: usize) -> &[u8] {
+        let there = self.contents.get(offset..).unwrap_or(&[]);
+        &there[..len.min(there.len())]
+    }
+
+    fn read(&mut self, offset: usize, len: usize) -> Result<Vec<u8>, Fail> {
+        let mut out = Buffer::new(&vec![0xee; len], Offset(0));
+        let result = self.file.read(out.bytes_mut(), offset);
+        let (there, rest) = out.bytes().split_at(result.unwrap_or(0));
+        let untouched = if result.is_ok() { 0xee } else { 0 };
+        assert!(rest.iter().all(|b| *b == untouched), "unverified bytes, or bytes past the end");
+        let mut there = there.to_vec();
+        planted("bit", &mut there);
+        result.map(|_| there)
+    }
+
+    fn check_contents(&mut self) {
+        assert_eq!(self.file.size(), self.contents.len());
+        let all = self.read(0, self.contents.len() + 1);
+        let failed = all.as_ref().err();
+        assert!(all.as_ref() == Ok(&self.contents), "not what was written, or {failed:?}");
+    }
+
+    /// Checks that the tree is of these contents. (The reference's hash function is slow.)
+    fn check_tree(&mut self) {
+        let (tree, hash) = (self.setup.tree.expect("there is one"), self.file.verify_tree());
+        if tree.hash_len == 32 && !self.is_long {
+            let hash_of_reference =
+                reference::merkle_commitment(&self.header(), tree.places, &self.contents);
+            assert_eq!(hash.as_deref(), Ok(&hash_of_reference[..]));
+        }
+        assert!(hash.is_ok(), "the tree of this file: {hash:?}");
+    }
+
+    fn arm(&mut self, fault: Option<Fault>) {
+        let mut world = self.disk();
+        (world.armed, world.calls) = (fault, 0);
+    }
+
+    /// Disarms, and returns what went wrong.
+    fn fired(&mut self) -> Option<Fired> {
+        let mut world = self.disk();
+        world.armed = None;
+        world.fired.take()
+    }
+
+    /// Returns the result of a call that changes nothing, or nothing if it failed as it had to.
+    fn unless_fired<T>(&mut self, result: Result<T, Fail>) -> Option<Result<T, Fail>> {
+        let Some(fired) = self.fired() else { return Some(result) };
+        let lies = matches!(fired.fault.how, How::Lies(_));
+        let actual = number(&result);
+        assert!(actual == Some(fired.number) || lies && actual == Some(libc::EINVAL), "{actual:?}");
+        None
+    }
+
+    fn open(&mut self) -> Status {
+        self.tree_matches = self.contents.is_empty();
+        self.file.open()
+    }
+
+    fn reopen(&mut self) {
+        self.file.close();
+        assert_eq!(self.open(), Ok(()), "opened again");
+    }
+
+    fn step(&mut self, step: &Step, data: impl Fn(usize) -> Vec<u8>) {
+        let (chunk_size, is_long) = (self.setup.chunk_size, self.is_long);
+        let has_tree = self.setup.tree.is_some();
+        let len = |len: u16, limit: u16| {
+            let long = LONG + 2 * chunk_size + 5;
+            if is_long && len >= 0x8000 { long } else { (len % limit).into() }
+        };
+        match step {
+            Step::Write(place, bytes) => {
+                self.write(&data(len(*bytes, 5000)), place.of(chunk_size));
             }
-            assert!(context.len() <= max, "a context that is too long");
-            assert!(
-                *derived == reference::derive_master_key(&key, &context),
-                "another derived key"
-            );
-            derived.to_vec()
-        }
-        Err(Error::ContextLength { max: allowed, actual }) => {
-            assert_eq!((allowed, actual), (max, context.len()));
-            assert!(actual > max);
-            key
-        }
-        Err(e) => panic!("{e}"),
-    }
-}
-
-/// If there is no copy yet, makes one and changes a chunk.
-fn keep(
-    kept: &mut Option<(Vec<u8>, Vec<u8>)>,
-    model: &mut Model,
-    file: &mut Raf<Disk>,
-    chunk: usize,
-) {
-    if let Some(chunk) = chunk.checked_rem(model.chunks()).filter(|_| kept.is_none()) {
-        *kept = Some((file.storage_mut().bytes().clone(), model.contents.clone()));
-        let start = chunk * model.chunk_size;
-        let byte = [model.contents[start] ^ 1];
-        model.write(file, &byte, start as u64);
-    }
-}
-
-/// Checks that an older version of a chunk is read, since it is authentic, and that the tree
-/// detects it.
-fn rollback(model: &Model, file: &mut Raf<Disk>, older: &[u8], chunk: usize) {
-    let record = file.info().record_len();
-    let at = HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record;
-    let text = model.open(file, older, chunk).expect("it is there");
-    let place = model.place(chunk);
-    let differs = text[..place.len()] != model.contents[place.clone()];
-
-    let now = file.storage_mut().bytes()[at.clone()].to_vec();
-    file.storage_mut().bytes()[at.clone()].copy_from_slice(&older[at.clone()]);
-    let mut buf = vec![0xee; place.len()];
-    assert_eq!(expect_room(file.read_at(&mut buf, place.start as u64)), place.len());
-    assert!(buf == text[..place.len()], "neither the present chunk nor the older one");
-    if model.places.is_some() {
-        let verdict = if plant("rollback") { Ok(()) } else { file.verify_tree() };
-        match verdict {
-            Ok(()) => assert!(!differs, "an older chunk was not noticed"),
-            Err((Some(at), Error::TreeMismatch { chunk: Some(index) })) => {
-                assert!(
-                    differs && at == chunk as u64 && index == at,
-                    "another chunk was complained of"
-                );
+            Step::Resize(place) => {
+                let mut new = self.contents.clone();
+                new.resize(place.of(chunk_size), 0);
+                let result = self.file.set_size(new.len());
+                self.changed(result, new);
             }
-            Err((_, e)) => panic!("{e}"),
-        }
-    }
-    file.storage_mut().bytes()[at].copy_from_slice(&now);
-    model.verify_tree(file);
-}
-
-/// Puts back the whole file as it was before. Its commitment differs, and the tree of an open file
-/// detects it.
-fn rollback_all(model: &Model, file: &mut Raf<Disk>, older: &[u8], contents: &[u8]) {
-    let Some(places) = model.places else { return };
-    let opened = expect_room(Raf::open(Disk::new(older.to_vec(), false), &model.key));
-    match opened.with_merkle(places) {
-        Ok(mut opened) => {
-            let old = Model { contents: contents.to_vec(), key: model.key.clone(), ..*model };
-            old.read(&mut opened, 0, contents.len() + 1);
-            old.verify_tree(&mut opened);
-            let same =
-                opened.commitment().expect("there is a tree") == expect_room(file.commitment());
-            assert_eq!(same, contents == model.contents, "whether it is the older file");
-        }
-        Err(Error::TreeFull { .. }) => {
-            assert!(contents.len().div_ceil(model.chunk_size) as u64 > places)
-        }
-        Err(e) => panic!("{e}"),
-    }
-
-    let now = std::mem::replace(file.storage_mut().bytes(), older.to_vec());
-    let first = (0..model.chunks()).find_map(|chunk| match model.open(file, older, chunk) {
-        None => Some((chunk as u64, true)),
-        Some(text) => {
-            let place = model.place(chunk);
-            (text[..place.len()] != model.contents[place]).then_some((chunk as u64, false))
-        }
-    });
-    let found = match file.verify_tree() {
-        Ok(()) => None,
-        Err((Some(at), Error::TreeMismatch { chunk: Some(_) })) => Some((at, false)),
-        Err((Some(at), Error::DamagedChunk { .. })) => Some((at, true)),
-        Err((_, e)) => panic!("{e}"),
-    };
-    assert_eq!(found, first, "the first chunk that is another, and whether it is missing");
-    *file.storage_mut().bytes() = now;
-    model.verify_tree(file);
-}
-
-/// Damages a chunk. Operations that need it must fail and change nothing.
-fn damage(model: &mut Model, file: &mut Raf<Disk>, chunk: usize, flip: Flip, then: Then) {
-    let record = file.info().record_len();
-    let at = HEADER_LEN + chunk * record..HEADER_LEN + (chunk + 1) * record;
-    let place = model.place(chunk);
-    flip.apply(&mut file.storage_mut().bytes()[at.clone()]);
-    let before = file.storage_mut().bytes().clone();
-    let damaged = |result: Result<(), Error>| match result {
-        Err(Error::DamagedChunk { index }) => {
-            assert!(index == chunk as u64 && !plant("damage"), "another chunk was complained of");
-        }
-        other => panic!("a damaged chunk, and {other:?}"),
-    };
-    match then {
-        Then::Read => {
-            for range in [0..model.contents.len(), place.clone(), place.start..place.start + 1] {
-                let mut buf = vec![0xee; range.len()];
-                damaged(file.read_at(&mut buf, range.start as u64).map(drop));
-                assert!(buf.iter().all(|byte| *byte == 0), "unverified bytes were left");
-            }
-            model.read(file, 0, place.start);
-            model.read(file, place.end as u64, model.contents.len());
-        }
-        Then::WriteWhole => {
-            let data = vec![0x77; model.chunk_size];
-            model.write(file, &data, place.start as u64);
-            return;
-        }
-        Then::WritePart if place.len() > 1 => damaged(file.write_at(b"!", place.start as u64)),
-        Then::Cut if place.len() > 1 => damaged(file.set_size(place.start as u64 + 1)),
-        Then::WritePart | Then::Cut => {}
-        Then::Verify => {
-            damaged(file.verify());
-            match (file.verify_tree(), model.places) {
-                (Err((None, Error::NoTree)), None) => {}
-                (Err((at, e)), Some(_)) => {
-                    assert_eq!(at, Some(chunk as u64));
-                    damaged(Err(e));
+            Step::Read(place, bytes) => {
+                let (offset, len) = (place.of(chunk_size), len(*bytes, 9000));
+                let result = self.read(offset, len);
+                if let Some(result) = self.unless_fired(result) {
+                    let right = result.as_deref() == Ok(self.there(offset, len));
+                    assert!(right, "not what was written");
                 }
-                other => panic!("a damaged chunk, and {other:?}"),
+            }
+            // It may have to finish a change that failed.
+            Step::Sync => {
+                let result = self.file.sync();
+                self.changed(result, self.contents.clone());
+            }
+            Step::Rebuild if has_tree => {
+                let result = self.file.rebuild();
+                self.tree_matches = result.is_ok();
+                self.changed(result, self.contents.clone());
+                if self.tree_matches {
+                    self.check_tree();
+                }
+            }
+            Step::Verify if has_tree => {
+                let result = self.file.verify_tree();
+                match self.unless_fired(result) {
+                    Some(Ok(_)) => self.check_tree(),
+                    Some(Err(fail)) => {
+                        assert!(!self.tree_matches && fail.number == libc::EBADMSG, "{fail:?}");
+                    }
+                    None => {}
+                }
+            }
+            Step::Rebuild | Step::Verify => {}
+            Step::Reopen => {
+                let armed = self.disk().armed.take();
+                self.file.close();
+                self.disk().armed = armed;
+                let result = self.open();
+                match self.unless_fired(result) {
+                    Some(result) => assert_eq!(result, Ok(())),
+                    None => assert_eq!(self.open(), Ok(())),
+                }
+            }
+            Step::Keep => self.kept = Some(self.bytes()),
+            Step::Rollback(chunk) => {
+                self.fired();
+                self.rollback(*chunk);
             }
         }
     }
-    assert!(*file.storage_mut().bytes() == before, "a call that failed wrote");
-    flip.apply(&mut file.storage_mut().bytes()[at]);
-}
 
-fn read_only(model: &Model, file: &mut Raf<Disk>) {
-    let bytes = file.storage_mut().bytes().clone();
-    let opened = Raf::open_read_only(ReadOnly(io::Cursor::new(bytes)), &model.key);
-    let mut opened = expect_room(opened);
-    let len = model.contents.len();
-    let mut buf = vec![0xee; len];
-    assert_eq!(expect_room(opened.read_at(&mut buf, 0)), len);
-    if plant("read-only") && len > 0 {
-        buf[0] ^= 1;
+    fn write(&mut self, data: &[u8], start: usize) {
+        let mut new = self.contents.clone();
+        if !data.is_empty() {
+            new.resize(new.len().max(start + data.len()), 0);
+            new[start..start + data.len()].copy_from_slice(data);
+        }
+        let data = Buffer::new(data, Offset(0));
+        let result = self.file.write(data.bytes(), start);
+        self.changed(result, new);
     }
-    assert!(buf == model.contents, "not what was written");
-    for result in [
-        opened.write_at(b"!", 0),
-        opened.write_at(b"", 0),
-        opened.write_at(b"!", len as u64),
-        opened.set_size(0),
-        opened.set_size(len as u64 + 1),
-    ] {
-        assert!(matches!(result, Err(Error::ReadOnly)), "{result:?}");
-    }
-    expect_room(opened.sync());
-    if let Some(places) = model.places {
-        let mut opened = expect_room(opened.with_merkle(places));
-        assert_eq!(expect_room(opened.commitment()), expect_room(file.commitment()));
-        opened.verify_tree().expect("nothing is damaged");
-        assert!(matches!(opened.set_size(0), Err(Error::ReadOnly)), "it has forgotten");
-    }
-}
 
-fn cursor(model: &mut Model, file: Raf<Disk>, steps: &[At], data: &[u8]) -> Raf<Disk> {
-    let mut cursor = Cursor::new(file);
-    let mut position = 0;
-    for step in steps.iter().take(8) {
-        let seek = match *step {
-            At::Read(len) => {
-                let mut buf = vec![0xee; usize::from(len % 9000)];
-                let n = cursor.read(&mut buf).expect("nothing is damaged");
-                assert!(buf[..n] == *model.there(position, buf.len()), "not what was written");
-                position += n as u64;
+    /// Checks a call that makes the contents `new` if it succeeds.
+    fn changed(&mut self, result: Status, new: Vec<u8>) {
+        let fired = self.fired();
+        let lie = fired.as_ref().and_then(Fired::lie);
+        let chunks = new.len().div_ceil(self.setup.chunk_size) as u64;
+        let is_full = self.setup.tree.is_some_and(|tree| chunks > tree.places);
+        if result.is_ok() {
+            assert!(!is_full, "more chunks than places");
+            assert!(fired.is_none() || lie.is_some(), "{fired:?} was ignored");
+            self.contents.clone_from(&new);
+        }
+        if let Some((at, flip)) = lie {
+            if let Some(at) = at.checked_sub(HEADER_LEN).filter(|_| result.is_ok()) {
+                self.damaged(at / self.record_len());
+            }
+            flip.apply(&mut self.disk().memory.0[at..=at]);
+        }
+        match (result, fired) {
+            (Ok(()), _) => {}
+            (Err(fail), None) => assert!(fail.number == libc::EOVERFLOW && is_full, "{fail:?}"),
+            (Err(fail), Some(fired)) => {
+                assert_eq!(fail.number, fired.number, "another error number");
+                self.failed(&fired, new);
+            }
+        }
+    }
+
+    /// Checks the file after a change that failed in the middle. The size is the old or the new
+    /// one, and every chunk has the old or the new contents, except one that was half written.
+    fn failed(&mut self, fired: &Fired, mut new: Vec<u8>) {
+        if fired.fault.on == On::Sync {
+            // The storage may have lost what was written before, so nothing more is changed.
+            self.is_cut = false;
+            self.reopen();
+        }
+        let mut old = std::mem::take(&mut self.contents);
+        let size = self.file.size();
+        assert!(size == old.len() || size == new.len(), "neither the old nor the new size");
+        old.resize(old.len().max(size), 0);
+        new.resize(new.len().max(size), 0);
+        for start in (0..size).step_by(self.setup.chunk_size) {
+            let range = start..size.min(start + self.setup.chunk_size);
+            match self.read(start, range.len()) {
+                Ok(there) => {
+                    let right = there == old[range.clone()] || there == new[range];
+                    assert!(right && !plant("recovery"), "neither the old nor the new chunk");
+                    self.contents.extend(there);
+                }
+                Err(fail) => {
+                    assert_eq!(fail.number, libc::EBADMSG);
+                    let half = matches!(fired.fault.how, How::Half(_));
+                    let record = self.record(start / self.setup.chunk_size).start;
+                    assert!(half && fired.place.contains(&record), "nobody cut it short");
+                    let data = vec![0x33; range.len()];
+                    assert_eq!(self.file.write(&data, start), Ok(()), "it is replaced as a whole");
+                    self.contents.extend(data);
+                }
+            }
+        }
+        if fired.fault.reopen {
+            self.reopen();
+        } else if self.setup.tree.is_some() {
+            match self.file.verify_tree() {
+                Ok(_) => self.check_tree(),
+                Err(fail) => assert!(fail.number == libc::EIO || !self.tree_matches, "{fail:?}"),
+            }
+            assert_eq!(self.file.rebuild(), Ok(()));
+            self.tree_matches = true;
+            self.check_tree();
+        }
+    }
+
+    /// Checks that operations that need a damaged chunk fail and change nothing.
+    fn damaged(&mut self, chunk: usize) {
+        let (place, before) = (self.place(chunk), self.bytes());
+        let is_damaged = |result: Status| {
+            let fail = result.expect_err("a damaged chunk");
+            let is_other = fail.chunk.is_some_and(|index| index != chunk as u64);
+            assert!(fail.number == libc::EBADMSG && !is_other, "another error: {fail:?}");
+        };
+        for range in [0..self.contents.len(), place.clone(), place.start..place.start + 1] {
+            is_damaged(self.read(range.start, range.len()).map(drop));
+        }
+        for range in [0..place.start, place.end..self.contents.len()] {
+            let there = self.read(range.start, range.len());
+            assert!(there.as_deref() == Ok(&self.contents[range]), "not what was written");
+        }
+        if self.setup.tree.is_some() && self.tree_matches {
+            is_damaged(self.file.verify_tree().map(drop));
+        }
+        if place.len() > 1 {
+            is_damaged(self.file.write(b"!", place.start));
+            is_damaged(self.file.set_size(place.start + 1));
+        }
+        assert!(self.bytes() == before, "a call that failed wrote");
+    }
+
+    /// Puts back an older chunk, or everything. It is read, since it is authentic, and the tree
+    /// detects it.
+    fn rollback(&mut self, chunk: Option<u8>) {
+        let chunks = self.chunks();
+        let chunk = chunk.and_then(|chunk| usize::from(chunk).checked_rem(chunks));
+        let Some(older) = self.kept.clone().filter(|_| !self.is_long || chunk.is_some()) else {
+            return;
+        };
+        let now = self.bytes();
+        let mut mixed = older.clone();
+        if let Some(record) = chunk.map(|chunk| self.record(chunk)) {
+            let Some(older) = older.get(record.clone()) else { return };
+            mixed.clone_from(&now);
+            mixed[record].copy_from_slice(older);
+        }
+        self.disk().memory.0.clone_from(&mixed);
+        let header = self.header();
+        let mut first = None;
+        for chunk in 0..chunks {
+            let (place, record) = (self.place(chunk), self.record(chunk));
+            if mixed.get(record.clone()) == Some(&now[record.clone()]) {
                 continue;
             }
-            At::Write(len) => {
-                let data = &data[..usize::from(len) % data.len()];
-                let end = position as usize + data.len();
-                match cursor.write(data) {
-                    Ok(n) => {
-                        assert_eq!(n, data.len());
-                        if !data.is_empty() && model.changed(Ok(()), end) {
-                            model.written(data, position as usize);
-                        }
-                        position += n as u64;
-                    }
-                    Err(e) => {
-                        let e = e.downcast::<Error>().expect("an error of this crate");
-                        assert!(!model.changed(Err(e), end));
-                    }
-                }
-                cursor.flush().expect("nothing waits");
-                continue;
+            let text = mixed.get(record).and_then(|record| {
+                reference::open_record(&header, &self.setup.key, chunk as u64, record).ok()
+            });
+            let text = text.map(|text| text[..place.len()].to_vec());
+            let there = self.read(place.start, place.len());
+            assert!(there.ok() == text, "neither the present chunk nor the older one");
+            if text.as_deref() != Some(&self.contents[place]) {
+                first.get_or_insert(chunk as u64);
             }
-            At::Start(offset) => SeekFrom::Start(offset.of(model.chunk_size as u32)),
-            At::End(by) => SeekFrom::End((by % 3000).into()),
-            At::Current(by) => SeekFrom::Current((by % 3000).into()),
-        };
-        let to = match seek {
-            SeekFrom::Start(to) => Some(to),
-            SeekFrom::End(by) => (model.contents.len() as u64).checked_add_signed(by),
-            SeekFrom::Current(by) => position.checked_add_signed(by),
-        };
-        match cursor.seek(seek) {
-            Ok(at) => {
-                assert_eq!(Some(at), to);
-                position = at;
-            }
-            Err(e) => assert!(to.is_none() && e.kind() == io::ErrorKind::InvalidInput, "{e}"),
         }
-        assert_eq!(cursor.get_mut().size(), model.contents.len() as u64);
+        let checked = self.setup.tree.is_some() && self.tree_matches;
+        if checked {
+            let found = self.file.verify_tree().err().filter(|_| !plant("rollback"));
+            let found = found.map(|fail| fail.chunk);
+            assert_eq!(found, first.map(Some), "the first chunk that is another");
+        }
+        self.disk().memory.0 = now;
+        if checked {
+            self.check_tree();
+        }
     }
-    cursor.rewind().expect("it is the start");
-    let mut all = Vec::new();
-    cursor.read_to_end(&mut all).expect("nothing is damaged");
-    if plant("cursor") && !all.is_empty() {
-        all[0] ^= 1;
-    }
-    assert!(all == model.contents, "not what was written");
-    cursor.into_inner()
-}
 
-fn hostile(hostile: &Hostile, key: &[u8], info: Info, mut bytes: Vec<u8>, model: &[u8]) {
-    let record = info.chunk_size as usize + key.len() + 16;
-    match hostile {
-        Hostile::Nothing => return,
-        Hostile::Bytes(other) => bytes = other.clone(),
-        Hostile::Flips(flips) => flips.iter().take(8).for_each(|flip| _ = flip.apply(&mut bytes)),
-        Hostile::Cut(n) => bytes.truncate(bytes.len().saturating_sub(usize::from(*n))),
-        Hostile::Swap(a, b) => {
-            let records = (bytes.len() - HEADER_LEN) / record;
-            if records > 0 {
-                for i in 0..record {
-                    let at = |chunk: &u8| HEADER_LEN + usize::from(*chunk) % records * record + i;
-                    bytes.swap(at(a), at(b));
+    /// Checks that any storage gives errors or the bytes that were written.
+    fn hostile(mut self, hostile: &Hostile) {
+        let (mut header, key) = (self.header(), self.setup.key.clone());
+        // Someone with the key can claim any size, but the bytes must be those that were written.
+        let honest = !matches!(hostile, Hostile::Header(..) | Hostile::Size(_));
+        let mut bytes = self.bytes();
+        match hostile {
+            Hostile::Nothing => return,
+            Hostile::Bytes(other) => bytes.clone_from(other),
+            Hostile::Flips(flips) => {
+                flips.iter().take(8).for_each(|flip| _ = flip.apply(&mut bytes));
+            }
+            Hostile::Cut(n) => bytes.truncate(bytes.len().saturating_sub((*n).into())),
+            Hostile::Claims(size) => self.disk().claimed = Some(*size),
+            Hostile::Header(algorithm, chunk_size, size) => {
+                header.algorithm = algorithm % 6 + 1;
+                if (key.len() == 16) != (header.algorithm <= 3) {
+                    return;
                 }
+                (header.chunk_size, header.size) = (chunk_size % (1 << 20 | 1), *size);
+            }
+            Hostile::Size(difference) => {
+                header.size = header.size.saturating_add_signed((*difference).into());
             }
         }
-        Hostile::Header { algorithm, chunk_size, size } => {
-            let (algorithm, size) = (algorithm % 6 + 1, *size);
-            let chunk_size = chunk_size % (1 << 20 | 1);
-            let header = reference::Header { algorithm, chunk_size, size, file_id: info.file_id };
-            if (key.len() == 16) != (algorithm <= 3) {
-                return;
-            }
-            let header = header.write(key);
-            bytes[..HEADER_LEN].copy_from_slice(&header[..HEADER_LEN]);
+        if !honest {
+            bytes[..HEADER_LEN].copy_from_slice(&header.write(&key));
         }
-        Hostile::Size(difference) => {
-            let size = info.size.saturating_add_signed(i64::from(*difference));
-            let (algorithm, chunk_size) = (info.algorithm.id(), info.chunk_size);
-            let header =
-                reference::Header { algorithm, chunk_size, size, file_id: info.file_id }.write(key);
-            bytes[..HEADER_LEN].copy_from_slice(&header[..HEADER_LEN]);
-        }
-    }
-    let _ = probe(&mut Memory(bytes.clone()));
-    let mut file = match Raf::open(Memory(bytes.clone()), key) {
-        Ok(file) => file,
-        Err(e) => {
-            let _ = e.to_string();
+        self.disk().memory.0 = bytes;
+        if self.file.open().is_err() {
             return;
         }
-    };
-    // Someone with the key can claim any size, but the bytes must be those that were written.
-    let honest = file.info() == info;
-    let whole = file.verify().is_ok();
-    let mut at = 0;
-    let step = file.info().chunk_size as usize / 2 + 1;
-    let end = (file.size() as usize).min(model.len() + 8000);
-    while at < end {
-        let mut buf = vec![0xee; step];
-        match file.read_at(&mut buf, at as u64) {
-            Ok(n) => {
-                let there = model.get(at..).unwrap_or(&[]);
-                let n = n.min(there.len());
-                assert!(buf[..n] == there[..n], "something came out that was never written");
+        let whole = self.check_hostile(honest);
+        let size = self.file.size();
+        if size < 100_000 {
+            let _ = self.file.rebuild();
+            // It can be changed. Damaged chunks stay damaged or are replaced.
+            if self.file.write(b"new", 5).is_ok() {
+                let len = self.contents.len().max(8);
+                self.contents.resize(len, 0);
+                self.contents[5..8].copy_from_slice(b"new");
             }
-            Err(e) => {
-                assert!(!whole || !honest, "{e}");
-                assert!(buf.iter().all(|b| *b == 0), "unverified bytes were left");
+            if self.file.set_size(size / 2).is_ok() {
+                self.contents.truncate(size / 2);
             }
-        }
-        at += step;
-    }
-    // It can be changed. Damaged chunks stay damaged or are replaced.
-    if file.size() < 100_000 {
-        let mut changed = model.to_vec();
-        if file.write_at(b"new", 5).is_ok() {
-            changed.resize(changed.len().max(8), 0);
-            changed[5..8].copy_from_slice(b"new");
-        }
-        let half = file.size() / 2;
-        if file.set_size(half).is_ok() {
-            changed.truncate(half as usize);
-        }
-        let _ = file.verify();
-        let poisoned = file.is_poisoned();
-        let mut storage = file.into_storage();
-        // If the header claims more than there is, halving the size may still enlarge the file.
-        assert!(
-            poisoned
-                || !honest
-                || storage.size().expect("it is memory") <= bytes.len() as u64 + record as u64
-        );
-        if let Ok(file) = Raf::open(storage, key) {
+            let _ = self.file.verify_tree();
+            self.file.close();
             // With another size in the header, other bytes may belong to the file.
-            if honest && !poisoned {
-                assert_eq!(file.size(), changed.len() as u64);
-                for at in (0..changed.len()).step_by(step) {
-                    let mut buf = vec![0xee; step.min(changed.len() - at)];
-                    match file.read_at(&mut buf, at as u64) {
-                        Ok(_) => {
-                            planted("hostile", &mut buf);
-                            assert!(
-                                buf == changed[at..at + buf.len()],
-                                "something came out that was never written"
-                            );
-                        }
-                        Err(e) => assert!(!whole, "{e}"),
-                    }
-                }
+            if self.file.open().is_ok() && honest {
+                assert!(self.check_hostile(honest) || !whole);
             }
-            let _ = file.with_merkle(16).map(|file| file.verify_tree());
         }
+        self.file.close();
+    }
+
+    /// Reads what there is, and returns whether all of it can be read.
+    fn check_hostile(&mut self, honest: bool) -> bool {
+        let size = self.file.size();
+        assert!(!honest || size == self.contents.len());
+        let step = self.setup.chunk_size / 2 + 1;
+        let mut whole = true;
+        for at in (0..size.min(self.contents.len() + 8000)).step_by(step) {
+            let Ok(mut there) = self.read(at, step) else {
+                whole = false;
+                continue;
+            };
+            let expected = self.there(at, step);
+            assert!(!honest || there.len() == expected.len());
+            there.truncate(expected.len());
+            planted("hostile", &mut there);
+            let right = there == expected[..there.len()];
+            assert!(right, "something came out that was never written");
+        }
+        whole
     }
 }
 

@@ -1,0 +1,239 @@
+//! What a file needs from outside: a storage in memory, random numbers and a hash function. Each of
+//! them can fail, do half of its work, or return other bytes than it was given.
+
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use arbitrary::Arbitrary;
+use palladion_fuzz::Flip;
+use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
+use palladion_raf::{Environment, Memory, Shared, Storage};
+
+/// What goes wrong, in which call, and after how many successful ones.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub struct Fault {
+    pub on: On,
+    after: u8,
+    pub how: How,
+    /// Whether the file is closed and opened afterwards, or used as it is.
+    pub reopen: bool,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug, PartialEq)]
+pub enum On {
+    Read,
+    Write,
+    Size,
+    SetSize,
+    Sync,
+    Random,
+    Hash,
+}
+
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub enum How {
+    Fails(u8),
+    /// It does a part of its work and fails.
+    Half(u8),
+    /// It succeeds, but a bit is flipped. For reads and writes.
+    Lies(Flip),
+}
+
+/// A fault that happened.
+#[derive(Debug)]
+pub struct Fired {
+    pub fault: Fault,
+    /// The error number that a call must return if it returns one.
+    pub number: i32,
+    /// The place of the write that failed or lied.
+    pub place: Range<usize>,
+}
+
+impl Fired {
+    /// The byte where a write flipped a bit, and the bit.
+    pub fn lie(&self) -> Option<(usize, Flip)> {
+        let Fault { on: On::Write, how: How::Lies(flip), .. } = self.fault else { return None };
+        let mut bits = vec![0; self.place.len()];
+        flip.apply(&mut bits);
+        Some((self.place.start + bits.iter().position(|bit| *bit != 0)?, flip))
+    }
+}
+
+const ERRORS: [i32; 5] = [libc::EIO, libc::ENOSPC, libc::EINTR, libc::EBADF, libc::EACCES];
+
+#[derive(Default)]
+pub struct World {
+    pub memory: Memory,
+    /// The size that the storage claims to have.
+    pub claimed: Option<u64>,
+    pub random: u64,
+    pub armed: Option<Fault>,
+    pub fired: Option<Fired>,
+    /// Calls of the kind that is to go wrong, since it was armed.
+    pub calls: usize,
+}
+
+/// What a call does: how much of its work, the bit that it flips, and the result.
+struct Turn {
+    len: usize,
+    flip: Option<Flip>,
+    result: io::Result<()>,
+}
+
+impl World {
+    /// Decides what a call does. The place of a write is kept; of other calls, its length counts.
+    fn next(&mut self, on: On, place: Range<usize>) -> Turn {
+        let len = place.len();
+        let all = Turn { len, flip: None, result: Ok(()) };
+        let Some(fault) = self.armed.filter(|fault| fault.on == on) else { return all };
+        self.calls += 1;
+        if self.calls <= usize::from(fault.after % 5) {
+            return all;
+        }
+        let (number, turn) = match fault.how {
+            How::Lies(flip) if matches!(on, On::Read | On::Write) => {
+                (libc::EBADMSG, Turn { flip: Some(flip), ..all })
+            }
+            How::Lies(_) => return all,
+            How::Fails(n) | How::Half(n) => {
+                let number = ERRORS[usize::from(n) % ERRORS.len()];
+                let len = if matches!(fault.how, How::Half(_)) { len / 2 } else { 0 };
+                let result = Err(io::Error::from_raw_os_error(number));
+                (number, Turn { len, flip: None, result })
+            }
+        };
+        self.armed = None;
+        self.fired = Some(Fired { fault, number, place });
+        turn
+    }
+}
+
+/// The world as a file sees it: its storage, random numbers and hash function.
+#[derive(Clone)]
+pub struct Disk {
+    pub world: Arc<Mutex<World>>,
+    /// Whether several threads may use it at once.
+    pub shared: bool,
+    pub grows: bool,
+}
+
+impl Disk {
+    pub fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().expect("nobody panics")
+    }
+
+    fn next(&self, on: On, len: usize) -> Turn {
+        self.world().next(on, 0..len)
+    }
+
+    /// Hashes with SHA-256, repeated or cut to the length.
+    fn hash(&self, out: &mut [u8], hash: impl Fn(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
+        let turn = self.next(On::Hash, out.len());
+        let mut sha256 = [0; Sha256::LEN];
+        hash(&mut sha256)?;
+        for (to, from) in out.iter_mut().zip(sha256.iter().cycle()) {
+            *to = *from;
+        }
+        out[turn.len..].fill(0x99);
+        turn.result
+    }
+}
+
+impl Shared for Disk {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.world().memory.read_at(buf, offset)?;
+        let turn = self.next(On::Read, buf.len());
+        if let Some(flip) = turn.flip {
+            flip.apply(buf);
+        }
+        buf[turn.len..].fill(0x99);
+        turn.result
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let (mut world, start) = (self.world(), offset as usize);
+        assert!(start + buf.len() < 1 << 20, "written where nothing belongs");
+        let turn = world.next(On::Write, start..start + buf.len());
+        world.memory.write_at(&buf[..turn.len], offset)?;
+        if let Some(flip) = turn.flip {
+            flip.apply(&mut world.memory.0[start..start + turn.len]);
+        }
+        turn.result
+    }
+}
+
+impl Storage for Disk {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        Shared::read_at(self, buf, offset)
+    }
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        Shared::write_at(self, buf, offset)
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        let mut world = self.world();
+        let size = world.claimed.unwrap_or(world.memory.0.len() as u64);
+        world.next(On::Size, 0..0).result.map(|()| size)
+    }
+    fn set_size(&mut self, size: u64) -> io::Result<()> {
+        assert!(size < 1 << 20, "larger than it has to be");
+        // Half of the work: it is done, and fails.
+        let turn = self.next(On::SetSize, 2);
+        if turn.len > 0 {
+            self.world().memory.set_size(size)?;
+        }
+        turn.result
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.next(On::Sync, 0).result
+    }
+    fn grows(&self) -> bool {
+        self.grows
+    }
+    fn shared(&self) -> Option<&dyn Shared> {
+        self.shared.then_some(self)
+    }
+}
+
+impl Environment for Disk {
+    type Buffer = Vec<u8>;
+    type Hasher = Self;
+    const BULK: bool = true;
+
+    fn random(&mut self, out: &mut [u8]) -> io::Result<()> {
+        let turn = self.next(On::Random, out.len());
+        let state = &mut self.world().random;
+        for byte in &mut out[..turn.len] {
+            *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            *byte = (*state >> 56) as u8;
+        }
+        turn.result
+    }
+}
+
+impl Hasher for Disk {
+    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
+        self.hash(out, |out| Sha256.leaf(out, chunk, index))
+    }
+    fn parent(
+        &self,
+        out: &mut [u8],
+        left: &[u8],
+        right: &[u8],
+        level: u32,
+        index: u64,
+    ) -> io::Result<()> {
+        self.hash(out, |out| Sha256.parent(out, left, right, level, index))
+    }
+    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
+        self.hash(out, |out| Sha256.empty(out, level, index))
+    }
+    fn commitment(
+        &self,
+        out: &mut [u8],
+        root: &[u8],
+        context: &[u8; CONTEXT_LEN],
+        size: u64,
+    ) -> io::Result<()> {
+        self.hash(out, |out| Sha256.commitment(out, root, context, size))
+    }
+}
