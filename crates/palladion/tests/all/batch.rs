@@ -43,12 +43,14 @@ fn samples(
 
 /// Makes a job of each sample, with its source, its buffer and its tag.
 fn jobs<'a>(
+    how: How,
     samples: &'a [Sample],
     sources: &'a [Vec<u8>],
     buffers: &'a mut [Vec<u8>],
 ) -> Vec<Job<'a>> {
     let all = samples.iter().zip(sources).zip(buffers);
-    all.map(|((s, source), buf)| Job::new([&s.key, &s.nonce, &s.ad], source, buf, &s.tag)).collect()
+    all.map(|((s, source), buf)| Job::new(how, [&s.key, &s.nonce, &s.ad], source, buf, &s.tag))
+        .collect()
 }
 
 /// Encrypts and decrypts the samples in one call, in each of the four ways.
@@ -69,8 +71,8 @@ fn check(batch: &dyn Batch, samples: &[Sample]) {
         (How::Sealed, (&msgs, &room), (&sealed, &blank)),
     ] {
         let mut buffers = encryption.1.clone();
-        let mut jobs_of = jobs(samples, encryption.0, &mut buffers);
-        batch.encrypt(how, &mut jobs_of).unwrap();
+        let mut jobs_of = jobs(how, samples, encryption.0, &mut buffers);
+        batch.encrypt(&mut jobs_of).unwrap();
         for (i, (job, s)) in jobs_of.iter().zip(samples).enumerate() {
             assert_eq!(job.output.as_ref(), Ok(&s.ct), "ciphertext {i} of {lens:?}, {how:?}");
             assert_eq!(job.tag, s.tag, "tag {i} of {lens:?}, {how:?}");
@@ -80,8 +82,8 @@ fn check(batch: &dyn Batch, samples: &[Sample]) {
         assert_eq!(buffers, *expected, "{lens:?}, {how:?}");
 
         let mut buffers = decryption.1.clone();
-        let mut jobs_of = jobs(samples, decryption.0, &mut buffers);
-        assert_eq!(batch.decrypt(how, &mut jobs_of), Ok(()), "{lens:?}, {how:?}");
+        let mut jobs_of = jobs(how, samples, decryption.0, &mut buffers);
+        assert_eq!(batch.decrypt(&mut jobs_of), Ok(()), "{lens:?}, {how:?}");
         for (i, (job, s)) in jobs_of.iter().zip(samples).enumerate() {
             assert_eq!(job.output.as_ref(), Ok(&s.msg), "message {i} of {lens:?}, {how:?}");
         }
@@ -158,9 +160,9 @@ fn one_key(batch: &dyn Batch) {
     let mut jobs: Vec<_> = nonces
         .iter()
         .zip(&mut buffers)
-        .map(|(nonce, buf)| Job::new([&key, nonce, &msg], &msg, buf, &[]))
+        .map(|(nonce, buf)| Job::new(How::Sealed, [&key, nonce, &msg], &msg, buf, &[]))
         .collect();
-    batch.encrypt(How::Sealed, &mut jobs).unwrap();
+    batch.encrypt(&mut jobs).unwrap();
     drop(jobs);
     for (nonce, buf) in nonces.iter().zip(&buffers) {
         assert_eq!(*buf, batch.cipher(&key).seal(nonce, &msg, &msg).unwrap());
@@ -198,9 +200,9 @@ fn forgeries(batch: &dyn Batch) {
             How::InPlace => sources.clone(),
             _ => sources.iter().map(|ct| vec![0xee; ct.len()]).collect(),
         };
-        let mut jobs = jobs(&samples, &sources, &mut buffers);
+        let mut jobs = jobs(how, &samples, &sources, &mut buffers);
         let failed = forged.iter().filter(|forged| **forged).count();
-        match batch.decrypt(how, &mut jobs) {
+        match batch.decrypt(&mut jobs) {
             Ok(()) => assert_eq!(failed, 0),
             Err(e) => {
                 assert_eq!((e.failed, e.error), (failed, Error::VerificationFailed));
@@ -237,8 +239,8 @@ fn outputs(batch: &dyn Batch) {
             let (second, rest) = rest.split_at_mut(b.msg.len());
             let (third, fourth) = rest.split_at_mut(c.msg.len());
             let mut jobs = [(a, first), (b, second), (c, third), (d, fourth)]
-                .map(|(s, buf)| Job::new([&s.key, &s.nonce, &s.ad], &[], buf, &[]));
-            batch.encrypt(How::InPlace, &mut jobs).unwrap();
+                .map(|(s, buf)| Job::new(How::InPlace, [&s.key, &s.nonce, &s.ad], &[], buf, &[]));
+            batch.encrypt(&mut jobs).unwrap();
         });
         assert_eq!(result, samples.iter().flat_map(|s| s.ct.clone()).collect::<Vec<u8>>());
     }

@@ -117,17 +117,17 @@ fn batch(batch: &dyn Batch) {
             let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
             let mut jobs = messages.each_ref().map(|msg| {
                 let (ad, source, target) = (&*buffer(msg), &*buffer(msg), buffer(msg));
-                Job::new([&key, &nonce, ad], source, target, &[])
+                Job::new(How::Into, [&key, &nonce, ad], source, target, &[])
             });
-            batch.encrypt(How::Into, &mut jobs).unwrap();
+            batch.encrypt(&mut jobs).unwrap();
             let sealed = jobs.map(|job| (job.output.unwrap(), job.tag));
             let mut buffers = fenced.iter_mut();
             let mut buffer = |bytes: &[u8]| buffers.next().unwrap().buffer(bytes, place);
             let mut jobs: [_; 4] = std::array::from_fn(|i| {
                 let (ad, ct) = (&*buffer(&messages[i]), buffer(&sealed[i].0));
-                Job::new([&key, &nonce, ad], &[], ct, &sealed[i].1)
+                Job::new(How::InPlace, [&key, &nonce, ad], &[], ct, &sealed[i].1)
             });
-            batch.decrypt(How::InPlace, &mut jobs).unwrap();
+            batch.decrypt(&mut jobs).unwrap();
             for (job, msg) in jobs.iter().zip(&messages) {
                 assert_eq!(job.output.as_ref(), Ok(msg));
             }

@@ -93,9 +93,9 @@ fn many(batch: &dyn Batch, random: &mut Random) {
     let mut jobs: Vec<_> = nonces
         .iter()
         .zip(&mut bufs)
-        .map(|(nonce, buf)| Job::new([&key, nonce, b"data"], &[], buf, &[]))
+        .map(|(nonce, buf)| Job::new(How::InPlace, [&key, nonce, b"data"], &[], buf, &[]))
         .collect();
-    batch.encrypt(How::InPlace, &mut jobs).unwrap();
+    batch.encrypt(&mut jobs).unwrap();
     let tags: Vec<Vec<u8>> = jobs.into_iter().map(|job| job.tag).collect();
     for ((nonce, msg), (buf, tag)) in nonces.iter().zip(&msgs).zip(bufs.iter().zip(&tags)) {
         let mut ct = msg.clone();
@@ -107,9 +107,9 @@ fn many(batch: &dyn Batch, random: &mut Random) {
         .iter()
         .zip(&bufs)
         .zip(tags.iter().zip(&mut outs))
-        .map(|((nonce, ct), (tag, out))| Job::new([&key, nonce, b"data"], ct, out, tag))
+        .map(|((nonce, ct), (tag, out))| Job::new(How::Into, [&key, nonce, b"data"], ct, out, tag))
         .collect();
-    batch.decrypt(How::Into, &mut jobs).unwrap();
+    batch.decrypt(&mut jobs).unwrap();
     drop(jobs);
     assert_eq!(outs, msgs);
 }

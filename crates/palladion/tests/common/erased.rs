@@ -539,8 +539,8 @@ pub trait Batch {
     fn reference(&self) -> reference::Aegis;
     fn tag_len(&self) -> usize;
     fn cipher(&self, key: &[u8]) -> Box<dyn Cipher>;
-    fn encrypt(&self, how: How, jobs: &mut [Job<'_>]) -> Result<(), BatchError>;
-    fn decrypt(&self, how: How, jobs: &mut [Job<'_>]) -> Result<(), BatchError>;
+    fn encrypt(&self, jobs: &mut [Job<'_>]) -> Result<(), BatchError>;
+    fn decrypt(&self, jobs: &mut [Job<'_>]) -> Result<(), BatchError>;
     /// The key and the initial nonce come first.
     fn seal_packets(
         &self,
@@ -574,6 +574,7 @@ pub enum How {
 
 /// A job. All jobs with the same key share one cipher.
 pub struct Job<'a> {
+    pub how: How,
     pub key: &'a [u8],
     pub nonce: &'a [u8],
     pub ad: &'a [u8],
@@ -588,9 +589,15 @@ pub struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub fn new(inputs: [&'a [u8]; 3], source: &'a [u8], target: &'a mut [u8], tag: &[u8]) -> Self {
+    pub fn new(
+        how: How,
+        inputs: [&'a [u8]; 3],
+        source: &'a [u8],
+        target: &'a mut [u8],
+        tag: &[u8],
+    ) -> Self {
         let [key, nonce, ad] = inputs;
-        Job { key, nonce, ad, source, target, tag: tag.to_vec(), output: Ok(Vec::new()) }
+        Job { how, key, nonce, ad, source, target, tag: tag.to_vec(), output: Ok(Vec::new()) }
     }
 }
 
@@ -622,14 +629,14 @@ impl<F: Family, const D: usize, const T: usize> Batch for Of<F, D, T> {
         Box::new(Aegis::<F, D, T>::new(key::<F>(k)))
     }
 
-    fn encrypt(&self, how: How, jobs: &mut [Job<'_>]) -> Result<(), BatchError> {
+    fn encrypt(&self, jobs: &mut [Job<'_>]) -> Result<(), BatchError> {
         let (ciphers, which) = ciphers::<F, D, T>(jobs);
         let mut tags = vec![Tag::from([0; T]); jobs.len()];
         let each = jobs.iter_mut().zip(which).zip(&mut tags);
         let result = batch::encrypt(each.map(|((job, which), tag)| {
             let (cipher, ad, msg, buf) = (&ciphers[which], job.ad, job.source, &mut *job.target);
             let nonce = nonce::<F>(job.nonce);
-            match how {
+            match job.how {
                 How::InPlace => Encryption::encrypt_in_place(cipher, nonce, ad, buf, tag),
                 How::Into => Encryption::encrypt_into(cipher, nonce, ad, msg, buf, tag),
                 How::SealedInPlace => Encryption::seal_in_place(cipher, nonce, ad, buf),
@@ -637,7 +644,7 @@ impl<F: Family, const D: usize, const T: usize> Batch for Of<F, D, T> {
             }
         }));
         for (job, tag) in jobs.iter_mut().zip(tags) {
-            let end = match how {
+            let end = match job.how {
                 How::InPlace | How::Into => job.target.len(),
                 _ => job.target.len() - T,
             };
@@ -648,7 +655,7 @@ impl<F: Family, const D: usize, const T: usize> Batch for Of<F, D, T> {
         result
     }
 
-    fn decrypt(&self, how: How, jobs: &mut [Job<'_>]) -> Result<(), BatchError> {
+    fn decrypt(&self, jobs: &mut [Job<'_>]) -> Result<(), BatchError> {
         let (ciphers, which) = ciphers::<F, D, T>(jobs);
         let mut copies = vec![None; jobs.len()];
         let mut failures = Vec::new();
@@ -656,7 +663,7 @@ impl<F: Family, const D: usize, const T: usize> Batch for Of<F, D, T> {
         let each = each.map(|((job, which), copy)| {
             let (cipher, ad, ct, buf) = (&ciphers[which], job.ad, job.source, &mut *job.target);
             let (nonce, t) = (nonce::<F>(job.nonce), &job.tag[..]);
-            match how {
+            match job.how {
                 How::InPlace => {
                     Decryption::decrypt_in_place(cipher, nonce, ad, buf, tag::<T>(t, copy))
                 }
@@ -673,7 +680,7 @@ impl<F: Family, const D: usize, const T: usize> Batch for Of<F, D, T> {
         let first = failures.first().map(|(place, error)| (failures.len(), *place, *error));
         assert_eq!(summary, first.map_or(Ok(()), Err));
         for job in &mut *jobs {
-            let len = job.target.len() - if how == How::SealedInPlace { T } else { 0 };
+            let len = job.target.len() - if job.how == How::SealedInPlace { T } else { 0 };
             job.output = Ok(job.target[..len].to_vec());
         }
         for (place, error) in failures {
