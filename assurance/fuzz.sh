@@ -9,7 +9,7 @@
 #                                                    has to be found within two minutes
 #   assurance/fuzz.sh --merge DIRECTORY TARGET       adds what reaches more code to the corpus
 #
-# Needs rustup's nightly, a C and a C++ compiler, and cargo-fuzz, which it installs if absent.
+# Needs rustup's nightly, a C++ compiler, and cargo-fuzz, which it installs if absent.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=0.13.2
@@ -40,8 +40,6 @@ mkdir -p "$work"
 # Comparisons are not traced, because inputs are choices and not bytes that are compared. 16 codegen
 # units and no debug information compile faster than cargo-fuzz's defaults.
 build() { # [TARGET]
-    # Only the target libaegis needs libaegis, which is C.
-    [[ " $* " = "  " || " $* " = *" libaegis "* ]] || set -- --no-default-features "$@"
     RUSTFLAGS="${RUSTFLAGS-} -Ccodegen-units=16 -Cdebuginfo=0" cargo +nightly fuzz build \
         --no-trace-compares --target-dir "$work" "$@" >"$work/build.log" 2>&1 ||
         { cat "$work/build.log"; exit 1; }
