@@ -1,19 +1,22 @@
-//! Many messages in one call: each is what it would be alone, whatever the others are; forgeries
-//! and calls that cannot succeed among them.
+//! Many messages in one call, in Rust and in C: each is what it would be alone, whatever the others
+//! are, with forgeries among them.
 
 #![no_main]
 
+use std::ffi::c_int;
+
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use palladion::batch::{Decryption, Encryption, decrypt, encrypt};
-use palladion::family::Family;
-use palladion::{Aegis, Error, Tag};
-use palladion_fuzz::{AnyBackend, Buffer, Flip, Offset, Seed, key, nonce, planted};
+use palladion::Error;
+use palladion_fuzz::c::{self, palladion_decrypt_batch, palladion_encrypt_batch};
+use palladion_fuzz::erased::{self, How};
+use palladion_fuzz::{AnyBackend, AnyVariant, Buffer, Flip, Offset, Seed, plant, planted};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
     backend: AnyBackend,
-    variant: u8,
+    variant: AnyVariant,
+    in_c: bool,
     seed: Seed,
     one_key: bool,
     messages: Vec<Message>,
@@ -25,174 +28,154 @@ struct Input {
 struct Message {
     ad_len: u8,
     len: u16,
-    offset: Offset,
-    how: How,
+    at: Offset,
+    in_place: bool,
+    /// The tag is behind the text.
+    sealed: bool,
     forged: Option<Flip>,
-    /// The output is so many bytes too long.
-    excess: u8,
 }
 
-#[derive(Arbitrary, Clone, Copy, Debug, PartialEq)]
-enum How {
-    InPlace,
-    Into,
-    SealInPlace,
-    SealInto,
-}
-
-struct Sample<F: Family, const D: usize, const T: usize> {
+struct Sample {
     it: Message,
-    cipher: Aegis<F, D, T>,
-    nonce: F::Nonce,
+    key: Vec<u8>,
+    nonce: Vec<u8>,
     ad: Buffer,
-    msg: Buffer,
+    msg: Vec<u8>,
     ct: Vec<u8>,
-    tag: Tag<T>,
+    tag: Vec<u8>,
 }
 
-fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
+struct Job<'a> {
+    sample: &'a Sample,
+    /// What goes in, with the tag behind it if it is there.
+    text: Buffer,
+    tag: Vec<u8>,
+    /// What comes out, which is what went in if it is in place.
+    out: Buffer,
+    result: Result<(), Error>,
+}
+
+/// Returns a job, what is to come out of it, and whether it is to fail.
+fn job(sample: &Sample, encrypts: bool) -> (Job<'_>, Vec<u8>, Result<(), Error>) {
+    let Sample { it, msg, ct, tag, .. } = sample;
+    let (from, to) = if encrypts { (msg, ct) } else { (ct, msg) };
+    let (mut text, mut to, mut verdict) = (from.clone(), to.clone(), Ok(()));
+    let mut tag_before = if encrypts { vec![0xee; tag.len()] } else { tag.clone() };
+    let target = if it.ad_len % 2 == 0 { &mut text } else { &mut tag_before };
+    if !encrypts && it.forged.is_some_and(|flip| flip.apply(target)) {
+        verdict = Err(Error::VerificationFailed);
+        to.fill(0);
+    }
+    if it.sealed && encrypts {
+        to.extend_from_slice(tag);
+    }
+    if it.sealed && (!encrypts || it.in_place) {
+        text.extend_from_slice(&tag_before);
+    }
+    let out = if it.in_place { text.clone() } else { vec![0xee; to.len()] };
+    let (text, out) = (Buffer::new(&text, it.at), Buffer::new(&out, it.at));
+    (Job { sample, text, tag: tag_before, out, result: Ok(()) }, to, verdict)
+}
+
+/// Processes jobs as a batch, and returns how many failed and the first of them.
+fn in_rust(input: &Input, jobs: &mut [Job], encrypts: bool) -> Option<(usize, usize)> {
+    let all = jobs.iter_mut().map(|job| {
+        let Sample { it, key, nonce, ad, .. } = job.sample;
+        let how = match (it.sealed, it.in_place) {
+            (false, true) => How::InPlace,
+            (false, false) => How::Into,
+            (true, true) => How::SealedInPlace,
+            (true, false) => How::Sealed,
+        };
+        let (text, out) = (job.text.bytes(), job.out.bytes_mut());
+        erased::Job::new(how, [key, nonce, ad.bytes()], text, out, &job.tag)
+    });
+    let mut all: Vec<erased::Job> = all.collect();
+    let batch = input.variant.batch();
+    let summary = if encrypts { batch.encrypt(&mut all) } else { batch.decrypt(&mut all) };
+    let results: Vec<_> = all.into_iter().map(|job| (job.tag, job.output.map(drop))).collect();
+    for (job, (tag, result)) in jobs.iter_mut().zip(results) {
+        (job.tag, job.result) = (tag, result);
+    }
+    summary.err().map(|e| (e.failed, e.first))
+}
+
+fn in_c(input: &Input, jobs: &mut [Job], encrypts: bool) -> Option<(usize, usize)> {
+    let (algorithm, _) = input.variant.named().expect("it has a name");
+    let (alg, maclen) = (c_int::from(algorithm.id()), input.variant.tag_len());
+    let of = |job: &mut Job| {
+        let Sample { it, key, nonce, ad, msg, .. } = job.sample;
+        let out = job.out.bytes_mut().as_mut_ptr();
+        let input = if it.in_place { out.cast_const() } else { c::ptr(job.text.bytes()) };
+        let behind = if encrypts { out } else { input.cast_mut() }.wrapping_add(msg.len());
+        c::Message {
+            input,
+            out,
+            len: msg.len(),
+            mac: if it.sealed { behind } else { job.tag.as_mut_ptr() },
+            ad: c::ptr(ad.bytes()),
+            ad_len: ad.bytes().len(),
+            npub: c::nonce_ptr(nonce),
+            k: key.as_ptr(),
+            result: 7,
+        }
+    };
+    let mut all: Vec<c::Message> = jobs.iter_mut().map(of).collect();
+    let batch = if encrypts { palladion_encrypt_batch } else { palladion_decrypt_batch };
+    // SAFETY: the pointers are valid for their lengths.
+    let result = c::result(|| unsafe { batch(alg, maclen, all.as_mut_ptr(), all.len()) });
+    for (job, message) in jobs.iter_mut().zip(all) {
+        job.result = c::result(|| message.result);
+    }
+    let failed = || (0..jobs.len()).filter(|place| jobs[*place].result.is_err());
+    assert_eq!(result.is_err(), failed().next().is_some());
+    failed().next().map(|first| (failed().count(), first))
+}
+
+fuzz_target!(|input: Input| {
     input.backend.set();
-    let last = input.messages.last().copied();
-    let messages = input.messages.iter().copied().take(150);
-    let messages = messages.chain(
-        last.into_iter().cycle().take(usize::from(input.more) * usize::from(last.is_some())),
-    );
+    let (variant, tag_len) = (input.variant.get(), input.variant.tag_len());
+    let uses_c = input.in_c && input.variant.named().is_some();
+    let key_len = variant.reference().key_len();
+    let more = input.messages.last().into_iter().cycle();
+    let more = more.take(if input.messages.is_empty() { 0 } else { input.more.into() });
     let mut total = 0;
-    let samples: Vec<Sample<F, D, T>> = messages
-        .map(|mut it| {
-            it.len %= if total < 40_000 { 3000 } else { 50 };
-            it.excess %= 4;
-            total += usize::from(it.len);
-            it
-        })
-        .enumerate()
-        .map(|(i, it)| {
-            let i = i as u64;
-            let bytes = |purpose: u64, len| input.seed.bytes(1 + 4 * i + purpose, len);
-            let cipher = Aegis::<F, D, T>::new(&key::<F>(&if input.one_key {
-                input.seed.bytes(0, F::KEY_LEN)
-            } else {
-                bytes(0, F::KEY_LEN)
-            }));
-            let nonce = nonce::<F>(&bytes(1, F::KEY_LEN));
-            let (ad, msg) = (bytes(2, usize::from(it.ad_len)), bytes(3, usize::from(it.len)));
-            let mut ct = msg.clone();
-            let tag = cipher.encrypt_in_place(&nonce, &ad, &mut ct).expect("no limit was passed");
-            let (ad, msg) = (Buffer::new(&ad, it.offset), Buffer::new(&msg, it.offset));
-            Sample { it, cipher, nonce, ad, msg, ct, tag }
-        })
-        .collect();
-
-    // Encryption.
-    let mut outs: Vec<Buffer> = samples
-        .iter()
-        .map(|s| {
-            let mut out = match s.it.how {
-                How::InPlace => s.msg.bytes().to_vec(),
-                How::Into => vec![0xee; s.ct.len() + usize::from(s.it.excess)],
-                How::SealInPlace => [s.msg.bytes(), &[0xee; T]].concat(),
-                How::SealInto => vec![0xee; s.ct.len() + T + usize::from(s.it.excess)],
-            };
-            out.shrink_to_fit();
-            Buffer::new(&out, s.it.offset)
-        })
-        .collect();
-    let refused =
-        |s: &Sample<F, D, T>| s.it.excess > 0 && matches!(s.it.how, How::Into | How::SealInto);
-    let mut tags = vec![Tag::from([0; T]); samples.len()];
-    let jobs = samples.iter().zip(&mut outs).zip(&mut tags).map(|((s, out), tag)| {
-        let (cipher, nonce, ad, out) = (&s.cipher, &s.nonce, s.ad.bytes(), out.bytes_mut());
-        match s.it.how {
-            How::InPlace => Encryption::encrypt_in_place(cipher, nonce, ad, out, tag),
-            How::Into => Encryption::encrypt_into(cipher, nonce, ad, s.msg.bytes(), out, tag),
-            How::SealInPlace => Encryption::seal_in_place(cipher, nonce, ad, out),
-            How::SealInto => Encryption::seal_into(cipher, nonce, ad, s.msg.bytes(), out),
-        }
-    });
-    let expected: Vec<usize> = (0..samples.len()).filter(|i| refused(&samples[*i])).collect();
-    match (encrypt(jobs), expected.first()) {
-        (Ok(()), None) => {}
-        (Err(e), Some(first)) => {
-            assert_eq!((e.failed, e.first), (expected.len(), *first));
-            assert!(matches!(e.error, Error::WrongLength { .. }), "{e}");
-        }
-        (other, first) => panic!("{other:?}, but first {first:?}"),
+    let mut samples = Vec::new();
+    for (i, it) in input.messages.iter().take(150).chain(more).enumerate() {
+        let mut it = *it;
+        it.len %= if total < 40_000 { 3000 } else { 50 };
+        total += usize::from(it.len);
+        let bytes = |purpose, len| input.seed.bytes(1 + 4 * i as u64 + purpose, len);
+        let key = if input.one_key { input.seed.bytes(0, key_len) } else { bytes(0, key_len) };
+        let (nonce, ad) = (bytes(1, key_len), bytes(2, it.ad_len.into()));
+        let msg = bytes(3, it.len.into());
+        let mut ct = msg.clone();
+        let tag = variant.cipher(tag_len, &key).encrypt_in_place(&nonce, &ad, &mut ct);
+        let (ad, tag) = (Buffer::new(&ad, it.at), tag.expect("no limit was passed"));
+        samples.push(Sample { it, key, nonce, ad, msg, ct, tag });
     }
-    for ((s, out), tag) in samples.iter().zip(&outs).zip(&tags) {
-        match s.it.how {
-            _ if refused(s) => {
-                assert!(out.bytes().iter().all(|b| *b == 0xee), "a call that was refused wrote")
-            }
-            How::InPlace | How::Into => assert_eq!((out.bytes(), tag), (&s.ct[..], &s.tag)),
-            How::SealInPlace | How::SealInto => {
-                let mut sealed = out.bytes().to_vec();
-                planted("bit", &mut sealed);
-                assert_eq!(sealed, [&s.ct[..], s.tag.as_ref()].concat())
+
+    for encrypts in [true, false] {
+        let (mut jobs, mut expected) = (Vec::new(), Vec::new());
+        for sample in &samples {
+            let (job, to, verdict) = job(sample, encrypts);
+            jobs.push(job);
+            expected.push((to, verdict));
+        }
+        let batch = if uses_c { in_c } else { in_rust };
+        let summary = batch(&input, &mut jobs, encrypts);
+        let mut wrong = Vec::new();
+        for (place, (job, (to, verdict))) in jobs.iter().zip(expected).enumerate() {
+            let mut made = job.out.bytes()[..to.len()].to_vec();
+            planted("bit", &mut made);
+            assert!(made == to, "message {place} is wrong");
+            assert_eq!(job.result, verdict);
+            if verdict.is_err() {
+                wrong.push(place + usize::from(plant("neighbour")));
+            } else if encrypts && !job.sample.it.sealed {
+                assert_eq!(job.tag, job.sample.tag);
             }
         }
+        assert_eq!(summary, wrong.first().map(|first| (wrong.len(), *first)));
     }
-
-    // Decryption, with forgeries.
-    let came: Vec<(Vec<u8>, Tag<T>, bool)> = samples
-        .iter()
-        .map(|s| {
-            let (mut ct, mut tag) = (s.ct.clone(), *s.tag.as_bytes());
-            let forged = s.it.forged.is_some_and(|flip| match s.it.ad_len % 2 {
-                0 => flip.apply(&mut ct),
-                _ => flip.apply(&mut tag),
-            });
-            (ct, Tag::from(tag), forged)
-        })
-        .collect();
-    let sealed: Vec<Vec<u8>> =
-        came.iter().map(|(ct, tag, _)| [&ct[..], tag.as_ref()].concat()).collect();
-    let mut outs: Vec<Buffer> = samples
-        .iter()
-        .zip(&came)
-        .map(|(s, (ct, tag, _))| {
-            let out = match s.it.how {
-                How::InPlace => ct.clone(),
-                How::SealInPlace => [&ct[..], tag.as_ref()].concat(),
-                How::Into | How::SealInto => vec![0xee; ct.len() + usize::from(s.it.excess)],
-            };
-            Buffer::new(&out, s.it.offset)
-        })
-        .collect();
-    let each = samples.iter().zip(&came).zip(sealed.iter().zip(&mut outs));
-    let jobs = each.map(|((s, (ct, tag, _)), (sealed, out))| {
-        let (cipher, nonce, ad, out) = (&s.cipher, &s.nonce, s.ad.bytes(), out.bytes_mut());
-        match s.it.how {
-            How::InPlace => Decryption::decrypt_in_place(cipher, nonce, ad, out, tag),
-            How::Into => Decryption::decrypt_into(cipher, nonce, ad, ct, tag, out),
-            How::SealInPlace => Decryption::open_in_place(cipher, nonce, ad, out),
-            How::SealInto => Decryption::open_into(cipher, nonce, ad, sealed, out),
-        }
-    });
-    let mut failures = Vec::new();
-    let summary = decrypt(jobs, |place, error| failures.push((place, error)));
-    let wrong: Vec<usize> =
-        (0..samples.len()).filter(|i| refused(&samples[*i]) || came[*i].2).collect();
-    assert_eq!(failures.iter().map(|(place, _)| *place).collect::<Vec<_>>(), wrong);
-    assert_eq!(
-        summary.map_err(|e| (e.failed, e.first)),
-        wrong.first().map_or(Ok(()), |first| Err((wrong.len(), *first)))
-    );
-    for (place, error) in failures {
-        match error {
-            Error::WrongLength { .. } => assert!(refused(&samples[place])),
-            Error::VerificationFailed => assert!(!refused(&samples[place])),
-            other => panic!("{other}"),
-        }
-    }
-    for ((s, (ct, _, forged)), out) in samples.iter().zip(&came).zip(&outs) {
-        if refused(s) {
-            assert!(out.bytes().iter().all(|b| *b == 0xee), "a call that was refused wrote");
-        } else if *forged {
-            assert!(out.bytes()[..ct.len()].iter().all(|b| *b == 0), "unverified bytes were left");
-        } else {
-            assert_eq!(&out.bytes()[..ct.len()], s.msg.bytes());
-        }
-    }
-}
-
-fuzz_target!(|input: Input| palladion_fuzz::with_variant!(input.variant, check(&input)));
+});

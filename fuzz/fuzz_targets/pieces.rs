@@ -1,328 +1,398 @@
-//! A message in pieces gives what it gives in one call: every kind of session, on any backend,
-//! moved to another in between.
+//! A message, a MAC's data or a key stream in pieces is what it is in one call: every object that
+//! takes pieces, in Rust and in C, on any backend. It is copied, moved, begun anew and ended at any
+//! moment.
 
 #![no_main]
 
-use std::mem::MaybeUninit;
+use std::ptr::{null, null_mut};
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use palladion::family::Family;
-use palladion::hazmat::{AnySession, Session, decrypt_unauthenticated, encrypt_unauthenticated};
-use palladion::{Aegis, Algorithm, Error, KeyStream, Tag};
-use palladion_fuzz::{AnyBackend, Buffer, Flip, Len, Offset, Seed, cuts, key, nonce, planted};
+use palladion::Error;
+use palladion_fuzz::c::{self, Functions};
+use palladion_fuzz::erased::{Authenticating, Session, Streaming, Variant};
+use palladion_fuzz::{
+    AnyBackend, AnyVariant, Buffer, Flip, Len, Offset, Seed, cuts, plant, planted,
+};
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    variant: u8,
+    backend: AnyBackend,
+    variant: AnyVariant,
     seed: Seed,
     ad_len: Len,
     len: Len,
-    offset: Offset,
+    at: Offset,
+    /// In C, where a piece and its output begin in a buffer that they share.
+    shared: [u8; 2],
     damage: Option<Flip>,
-    /// How far into the message the output of a `Decryptor` goes, if not to its end.
-    room: Option<u16>,
-    whole: AnyBackend,
-    backend: AnyBackend,
     pieces: Vec<(u16, How)>,
+    /// How the rest is processed.
+    rest: How,
 }
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum How {
     InPlace,
     Into,
-    /// The session goes through its bytes, to another backend, before this piece.
-    Moved(AnyBackend),
-    /// It is copied before this piece; the original goes on too.
+    // The rest happens before a piece, which is then processed in place.
+    /// It ends here, and a copy goes on.
     Copied,
-    /// A call that fails before this piece changes nothing.
-    Refused,
+    /// Another backend becomes the current one. What can be moved there is.
+    Moved(AnyBackend),
+    /// All is forgotten and begins anew.
+    Reset,
 }
 
-fn check<F: Family, const D: usize, const T: usize>(input: &Input) {
-    let [key_bytes, nonce_bytes, ad, msg] =
-        input.seed.message(F::KEY_LEN, input.ad_len.0.min(1500), input.len.0);
-    let (key, nonce) = (key::<F>(&key_bytes), nonce::<F>(&nonce_bytes));
-    let cipher = Aegis::<F, D, T>::new(&key);
-    input.whole.set();
-    let mut ct = msg.clone();
-    let tag = cipher.encrypt_in_place(&nonce, &ad, &mut ct).expect("no limit was passed");
-    let mut zeros = vec![0; msg.len()];
-    KeyStream::<F, D>::fill(&key, &nonce, &mut zeros).expect("no limit was passed");
-    let stream = zeros;
+/// An object that takes pieces.
+trait Flow {
+    /// Processes a piece, which is in the buffer if it is not given apart.
+    fn update(&mut self, from: Option<&[u8]>, buf: &mut [u8]) -> Result<(), Error>;
 
-    let sizes: Vec<u16> = input.pieces.iter().map(|(size, _)| *size).collect();
-    let sizes = cuts(msg.len(), &sizes);
-    let hows = || input.pieces.iter().map(|(_, how)| *how).chain([How::InPlace]);
-    let ranges = || {
-        let mut start = 0;
-        sizes.iter().map(move |size| {
-            start += size;
-            start - size..start
-        })
-    };
-    let pieces = || ranges().zip(hows());
+    /// Makes the tag, or compares it.
+    fn end(&mut self, tag: &mut [u8]) -> Result<(), Error>;
 
-    // Encryptor.
-    input.backend.set();
-    let mut encryptor = cipher.encryptor(&nonce, &ad).expect("no limit was passed");
-    let mut written = Vec::new();
-    for (range, how) in pieces() {
-        let mut buf = Buffer::new(&msg[range.clone()], input.offset);
-        match how {
-            How::Into => {
-                let mut out = Buffer::new(&vec![0xee; range.len()], input.offset);
-                encryptor.update_into(buf.bytes(), out.bytes_mut()).expect("no limit was passed");
-                buf = out;
-            }
-            How::Refused => {
-                assert!(matches!(
-                    encryptor.update_into(buf.bytes(), &mut vec![0; range.len() + 1]),
-                    Err(Error::WrongLength { .. })
-                ));
-                encryptor.update_in_place(buf.bytes_mut()).expect("no limit was passed");
-            }
-            _ => encryptor.update_in_place(buf.bytes_mut()).expect("no limit was passed"),
-        }
-        written.extend_from_slice(buf.bytes());
+    fn copy(&self) -> Option<Box<dyn Flow>> {
+        None
     }
-    planted("bit", &mut written);
-    assert_eq!(written, ct);
-    assert_eq!(encryptor.finalize(), tag);
+
+    fn moved(&self) -> Option<Box<dyn Flow>> {
+        None
+    }
+
+    fn reset(&mut self) -> bool {
+        false
+    }
+}
+
+struct InRust {
+    variant: &'static dyn Variant,
+    session: Box<dyn Session>,
+    compares: bool,
+}
+
+impl Flow for InRust {
+    fn update(&mut self, from: Option<&[u8]>, buf: &mut [u8]) -> Result<(), Error> {
+        match (from, self.compares) {
+            (None, false) => self.session.encrypt_in_place(buf),
+            (None, true) => self.session.decrypt_in_place(buf),
+            (Some(from), false) => self.session.encrypt_into(from, buf),
+            (Some(from), true) => self.session.decrypt_into(from, buf),
+        }
+    }
+
+    fn end(&mut self, tag: &mut [u8]) -> Result<(), Error> {
+        if self.compares {
+            return self.session.verify(tag);
+        }
+        tag.copy_from_slice(&self.session.finalize(tag.len())?);
+        Ok(())
+    }
+
+    fn copy(&self) -> Option<Box<dyn Flow>> {
+        Some(Box::new(InRust { session: self.session.copy(), ..*self }))
+    }
+
+    fn moved(&self) -> Option<Box<dyn Flow>> {
+        let mut bytes = vec![0; self.variant.session_len()];
+        self.session.to_bytes(&mut bytes).expect("as many bytes as it wants");
+        let session = self.variant.session_from_bytes(&bytes).expect("its own bytes");
+        Some(Box::new(InRust { session, ..*self }))
+    }
+}
+
+impl Flow for Option<Box<dyn Streaming>> {
+    fn update(&mut self, from: Option<&[u8]>, buf: &mut [u8]) -> Result<(), Error> {
+        let it = self.as_mut().ok_or(Error::Finalized)?;
+        let Some(from) = from else { return it.xor(buf) };
+        it.next_bytes(buf)?;
+        buf.iter_mut().zip(from).for_each(|(key, byte)| *key ^= byte);
+        Ok(())
+    }
+
+    fn end(&mut self, _: &mut [u8]) -> Result<(), Error> {
+        self.take().map(drop).ok_or(Error::Finalized)
+    }
+
+    fn copy(&self) -> Option<Box<dyn Flow>> {
+        Some(Box::new(self.as_ref().map(|it| it.copy())))
+    }
+}
+
+/// A MAC. Its data come out as they went in.
+struct Mac {
+    mac: Option<Box<dyn Authenticating>>,
+    compares: bool,
+}
+
+impl Flow for Mac {
+    fn update(&mut self, from: Option<&[u8]>, buf: &mut [u8]) -> Result<(), Error> {
+        from.into_iter().for_each(|from| buf.copy_from_slice(from));
+        self.mac.as_mut().ok_or(Error::Finalized)?.update(buf)
+    }
+
+    fn end(&mut self, tag: &mut [u8]) -> Result<(), Error> {
+        let mac = self.mac.take().ok_or(Error::Finalized)?;
+        if self.compares {
+            return mac.verify(tag);
+        }
+        tag.copy_from_slice(&mac.finalize());
+        Ok(())
+    }
+
+    fn copy(&self) -> Option<Box<dyn Flow>> {
+        Some(Box::new(Mac { mac: self.mac.as_ref().map(|mac| mac.copy()), ..*self }))
+    }
+
+    fn reset(&mut self) -> bool {
+        self.mac.as_mut().map(|mac| mac.reset()).is_some()
+    }
+}
+
+/// C's state of a message or a MAC.
+struct InC {
+    f: &'static Functions,
+    state: Buffer,
+    at: Offset,
+    shared: [u8; 2],
+    is_mac: bool,
+    compares: bool,
+}
+
+impl InC {
+    fn copied(&self, at: Offset) -> Self {
+        InC { state: Buffer::new(self.state.bytes(), at), at, ..*self }
+    }
+
+    /// Takes a piece to an output, or nowhere.
+    fn take(&mut self, out: *mut u8, text: *const u8, len: usize) -> Result<(), Error> {
+        let st = self.state.bytes_mut().as_mut_ptr();
+        let text = if len == 0 { null() } else { text };
+        // SAFETY: the pointers are valid for this length, and the state was begun.
+        c::result(|| unsafe {
+            match (self.is_mac, self.compares) {
+                (true, _) => (self.f.mac_update)(st, text, len),
+                (false, false) => (self.f.state_encrypt_update)(st, out, text, len),
+                (false, true) => (self.f.state_decrypt_update)(st, out, text, len),
+            }
+        })
+    }
+}
+
+impl Flow for InC {
+    fn update(&mut self, from: Option<&[u8]>, buf: &mut [u8]) -> Result<(), Error> {
+        let len = buf.len();
+        let Some(from) = from else { return self.take(buf.as_mut_ptr(), buf.as_ptr(), len) };
+        let mut nowhere = self.copied(self.at);
+        // The output covers a part of the input.
+        let [src, dst] = if self.is_mac { [0; 2] } else { self.shared.map(usize::from) };
+        let mut memory = vec![0x5a; src.max(dst) + len];
+        memory[src..src + len].copy_from_slice(from);
+        let mut memory = Buffer::new(&memory, self.at);
+        let start = memory.bytes_mut().as_mut_ptr();
+        let result = self.take(start.wrapping_add(dst), start.wrapping_add(src), len);
+        buf.copy_from_slice(&memory.bytes()[dst..dst + len]);
+        if self.compares {
+            // Where the output goes nowhere, the state goes on all the same.
+            assert_eq!(nowhere.take(null_mut(), from.as_ptr(), len), result);
+            self.state = nowhere.state;
+        }
+        result
+    }
+
+    fn end(&mut self, tag: &mut [u8]) -> Result<(), Error> {
+        let st = self.state.bytes_mut().as_mut_ptr();
+        let (mac, maclen) = (tag.as_mut_ptr(), tag.len());
+        // SAFETY: the pointers are valid for this length, and the state was begun.
+        c::result(|| unsafe {
+            match (self.is_mac, self.compares) {
+                (true, true) => (self.f.mac_verify)(st, mac, maclen),
+                (true, false) => (self.f.mac_final)(st, mac, maclen),
+                (false, true) => (self.f.state_decrypt_final)(st, mac, maclen),
+                (false, false) => (self.f.state_encrypt_final)(st, mac, maclen),
+            }
+        })
+    }
+
+    fn copy(&self) -> Option<Box<dyn Flow>> {
+        let mut copy = self.copied(Offset((self.at.0 + 7) % 64));
+        if self.is_mac {
+            let st = copy.state.bytes_mut().as_mut_ptr();
+            // SAFETY: both states have their size, and this one was begun.
+            unsafe { (self.f.mac_state_clone)(st, self.state.bytes().as_ptr()) };
+        }
+        Some(Box::new(copy))
+    }
+
+    fn moved(&self) -> Option<Box<dyn Flow>> {
+        Some(Box::new(self.copied(Offset((self.at.0 + 13) % 64))))
+    }
+
+    fn reset(&mut self) -> bool {
+        if self.is_mac {
+            // SAFETY: the state was begun.
+            unsafe { (self.f.mac_reset)(self.state.bytes_mut().as_mut_ptr()) };
+        }
+        self.is_mac
+    }
+}
+
+/// What a flow is to do.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    input: &'a Input,
+    /// What goes in, and what comes out.
+    from: &'a [u8],
+    to: &'a [u8],
+    /// The tag at the end, which a flow makes or gets to compare, and the result of the latter.
+    tag: &'a [u8],
+    verdict: Result<(), Error>,
+    compares: bool,
+    /// Returns the tag of a message or of a MAC's data.
+    tag_of: &'a dyn Fn(&[u8]) -> Vec<u8>,
+}
+
+impl Task<'_> {
+    fn run(&self, begin: &dyn Fn() -> Box<dyn Flow>) {
+        let input = self.input;
+        input.backend.set();
+        let mut flow = begin();
+        let mut done = 0;
+        for (size, how) in input.cuts(self.from.len()) {
+            match how {
+                How::InPlace | How::Into => {}
+                How::Copied => {
+                    if let Some(copy) = flow.copy() {
+                        let plain = if self.compares { self.to } else { self.from };
+                        let original = std::mem::replace(&mut flow, copy);
+                        self.end(original, &(self.tag_of)(&plain[..done]), Ok(()));
+                    }
+                }
+                How::Moved(backend) => {
+                    backend.set();
+                    flow = flow.moved().unwrap_or(flow);
+                }
+                How::Reset => {
+                    if flow.reset() {
+                        let mut before = Buffer::new(&self.from[..done], input.at);
+                        assert_eq!(flow.update(None, before.bytes_mut()), Ok(()));
+                    }
+                }
+            }
+            let from = Buffer::new(&self.from[done..done + size], input.at);
+            let (apart, before) = match how {
+                How::Into => (Some(from.bytes()), &vec![0xee; size][..]),
+                _ => (None, from.bytes()),
+            };
+            let mut buf = Buffer::new(before, input.at);
+            assert_eq!(flow.update(apart, buf.bytes_mut()), Ok(()));
+            planted("bit", buf.bytes_mut());
+            assert!(buf.bytes() == &self.to[done..done + size], "a piece is wrong");
+            done += size;
+        }
+        self.end(flow, self.tag, self.verdict);
+    }
+
+    /// Ends it. That is the end, unless it begins anew.
+    fn end(&self, mut flow: Box<dyn Flow>, tag: &[u8], verdict: Result<(), Error>) {
+        let before = if self.compares { tag } else { &[0xee; 32][..tag.len()] };
+        let mut made = Buffer::new(before, self.input.at);
+        let result = flow.end(made.bytes_mut());
+        assert_eq!((result, made.bytes()), (verdict, tag));
+        let mut buf = Buffer::new(&[0x11; 40], self.input.at);
+        let mut after = flow.update(None, buf.bytes_mut());
+        if plant("endless") {
+            after = Ok(());
+        }
+        assert_eq!([after, flow.end(made.bytes_mut())], [Err(Error::Finalized); 2]);
+        assert!(buf.bytes() == [0x11; 40] && made.bytes() == tag, "written after the end");
+        if flow.reset() {
+            let mut all = self.from.to_vec();
+            assert_eq!(flow.update(None, &mut all), Ok(()));
+            assert_eq!((flow.end(&mut self.tag.to_vec()), &all[..]), (self.verdict, self.to));
+        }
+    }
+}
+
+impl Input {
+    /// Cuts a length into pieces, and says how to process each.
+    fn cuts(&self, len: usize) -> impl Iterator<Item = (usize, How)> {
+        let sizes: Vec<u16> = self.pieces.iter().map(|(size, _)| *size).collect();
+        let hows = self.pieces.iter().map(|(_, how)| *how).chain([self.rest]);
+        cuts(len, &sizes).into_iter().zip(hows)
+    }
+}
+
+fuzz_target!(|input: Input| {
+    let (variant, mac, tag_len) =
+        (input.variant.get(), input.variant.mac(), input.variant.tag_len());
+    let aegis = variant.reference();
+    let [key, nonce, ad, msg] =
+        &input.seed.message(aegis.key_len(), input.ad_len.0.min(1500), input.len.0);
+    let (ct, tag) = aegis.encrypt(key, nonce, ad, msg, tag_len);
+    let data_tag = aegis.mac(key, nonce, msg, tag_len);
+    let stream = aegis.stream(key, nonce, msg.len());
+    let xored: Vec<u8> = msg.iter().zip(&stream).map(|(a, b)| a ^ b).collect();
+    input.backend.set();
+    let cipher = variant.cipher(tag_len, key);
+    let begin = || variant.session(key, nonce, ad).expect("a backend");
 
     // What comes back: damaged or not.
-    let (mut came, mut came_tag) = (ct.clone(), *tag.as_bytes());
-    let damaged =
-        input.damage.is_some_and(|flip| flip.apply(&mut came) || flip.apply(&mut came_tag));
-    let came_tag = Tag::<T>::from(came_tag);
+    let (mut came, mut came_tag, mut came_data_tag) = (ct.clone(), tag.clone(), data_tag.clone());
+    let damaged = input.damage.is_some_and(|flip| {
+        flip.apply(&mut came_data_tag) && (flip.apply(&mut came) || flip.apply(&mut came_tag))
+    });
     let verdict = if damaged { Err(Error::VerificationFailed) } else { Ok(()) };
+    let mut unverified = came.clone();
+    begin().decrypt_in_place(&mut unverified).expect("no limit was passed");
 
-    // Decryptor, which gives nothing before the end.
-    let room = input.room.map_or(msg.len(), |room| usize::from(room) % (msg.len() + 100));
-    let mut output = Buffer::new(&vec![0xee; room], input.offset);
-    let mut decryptor =
-        cipher.decryptor(&nonce, &ad, output.bytes_mut()).expect("no limit was passed");
-    let mut fits = true;
-    for range in ranges() {
-        let end = range.end;
-        match decryptor.update(&came[range]) {
-            Ok(()) => assert!(end <= room),
-            Err(e) => {
-                assert!(end > room && matches!(e, Error::TooShort { .. }), "{e}");
-                fits = false;
-                break;
-            }
-        }
-    }
-    if fits {
-        let result = decryptor.finalize(&came_tag).map(|msg| msg.to_vec());
-        assert_eq!(result, verdict.map(|()| msg.clone()));
-    } else {
-        drop(decryptor);
-    }
-    if damaged || !fits {
-        // All that was written is zero; what was not is untouched.
-        assert!(output.bytes().iter().all(|b| [0, 0xee].contains(b)), "unverified bytes were left");
-        if fits {
-            assert!(
-                output.bytes()[..msg.len()].iter().all(|b| *b == 0),
-                "unverified bytes were left"
-            );
-        }
-    }
-    if fits {
-        assert!(
-            output.bytes()[msg.len()..].iter().all(|b| *b == 0xee),
-            "written behind the message"
-        );
-    }
-
-    // Unverified decryption.
-    let mut decryptor = Session::<F, D>::new(&key, &nonce, &ad).expect("no limit was passed");
-    let mut unverified = Vec::new();
-    for (range, how) in pieces() {
-        let mut buf = Buffer::new(&came[range.clone()], input.offset);
-        match how {
-            How::Into => {
-                let mut out = Buffer::new(&vec![0xee; range.len()], input.offset);
-                decryptor.decrypt_into(buf.bytes(), out.bytes_mut()).expect("no limit was passed");
-                buf = out;
-            }
-            How::Copied => {
-                let mut copy = decryptor.clone();
-                let mut other = buf.bytes().to_vec();
-                copy.decrypt_in_place(&mut other).expect("no limit was passed");
-                decryptor.decrypt_in_place(buf.bytes_mut()).expect("no limit was passed");
-                assert_eq!(other, buf.bytes());
-                decryptor = copy;
-            }
-            _ => decryptor.decrypt_in_place(buf.bytes_mut()).expect("no limit was passed"),
-        }
-        unverified.extend_from_slice(buf.bytes());
-    }
-    assert_eq!(decryptor.verify(&came_tag), verdict);
-    if !damaged {
-        assert_eq!(unverified, msg);
-    }
-
-    // Session, in both directions, from backend to backend.
-    for decrypt in [false, true] {
-        input.backend.set();
-        let (source, expected) = if decrypt { (&came, &unverified) } else { (&msg, &ct) };
-        let mut session = Session::<F, D>::new(&key, &nonce, &ad).expect("no limit was passed");
-        // Another one where it begins, that is not moved: it takes all of it at once.
-        let mut place = MaybeUninit::uninit();
-        let begun =
-            Session::<F, D>::begin_in(&mut place, &key, &nonce, &ad).expect("no limit was passed");
-        let mut all = Buffer::new(source, input.offset);
-        let result = if decrypt {
-            begun.decrypt_in_place(all.bytes_mut())
-        } else {
-            begun.encrypt_in_place(all.bytes_mut())
-        };
-        planted("begun", all.bytes_mut());
-        assert_eq!((result, all.bytes()), (Ok(()), &expected[..]));
-        if decrypt {
-            assert_eq!(begun.verify(&came_tag), verdict);
-        } else {
-            assert_eq!(begun.finalize::<T>(), Ok(tag));
-        }
-        for (range, how) in pieces() {
-            let mut buf = Buffer::new(&source[range.clone()], input.offset);
-            match how {
-                How::Moved(backend) => {
-                    let mut bytes = vec![0; Session::<F, D>::BYTES];
-                    session.to_bytes(&mut bytes).expect("as many bytes as it wants");
-                    assert!(session.to_bytes(&mut bytes[1..]).is_err());
-                    assert!(Session::<F, D>::from_bytes(&bytes[1..]).is_err());
-                    backend.set();
-                    session = Session::from_bytes(&bytes).expect("its own bytes");
-                }
-                How::Copied => session = session.clone(),
-                How::Refused => {
-                    let mut short = vec![0; range.len() + 3];
-                    assert!(session.encrypt_into(buf.bytes(), &mut short).is_err());
-                    assert!(session.decrypt_into(buf.bytes(), &mut short).is_err());
-                }
-                How::Into => {
-                    let mut out = Buffer::new(&vec![0xee; range.len()], input.offset);
-                    let (from, to) = (buf.bytes(), out.bytes_mut());
-                    let result = if decrypt {
-                        session.decrypt_into(from, to)
-                    } else {
-                        session.encrypt_into(from, to)
-                    };
-                    assert_eq!(result, Ok(()));
-                    assert_eq!(out.bytes(), &expected[range]);
-                    continue;
-                }
-                How::InPlace => {}
-            }
-            let bytes = buf.bytes_mut();
-            let result = if decrypt {
-                session.decrypt_in_place(bytes)
-            } else {
-                session.encrypt_in_place(bytes)
-            };
-            assert_eq!(result, Ok(()));
-            assert_eq!(bytes, &expected[range]);
-        }
-        if decrypt {
-            assert_eq!(session.verify(&came_tag), verdict);
-        } else {
-            assert_eq!(session.finalize::<T>(), Ok(tag));
-            // It may be used again, for nothing.
-            let _ = session.finalize::<T>();
-            let _ = session.encrypt_in_place(&mut [0; 100]);
-        }
-    }
-
-    // Without a tag, and without associated data.
-    let (mut there, mut back) = (Buffer::new(&msg, input.offset), Buffer::new(&came, input.offset));
-    encrypt_unauthenticated(&cipher, &nonce, there.bytes_mut()).expect("no limit was passed");
-    let mut alone = msg.clone();
-    let _tag = cipher.encrypt_in_place(&nonce, &[], &mut alone).expect("no limit was passed");
-    assert_eq!(there.bytes(), alone);
-    decrypt_unauthenticated(&cipher, &nonce, there.bytes_mut()).expect("no limit was passed");
-    assert_eq!(there.bytes(), msg);
-    // Whatever comes, it is decrypted, and encrypted it is what came.
-    decrypt_unauthenticated(&cipher, &nonce, back.bytes_mut()).expect("no limit was passed");
-    encrypt_unauthenticated(&cipher, &nonce, back.bytes_mut()).expect("no limit was passed");
-    assert_eq!(back.bytes(), came);
-
-    // KeyStream.
-    input.backend.set();
-    let mut reader = KeyStream::<F, D>::new(&key, &nonce).expect("there is a backend");
-    for (range, how) in pieces() {
-        let mut buf = Buffer::new(&msg[range.clone()], input.offset);
-        if let How::Copied = how {
-            reader = reader.clone();
-        }
-        if let How::Into = how {
-            reader.xor(buf.bytes_mut()).expect("no limit was passed");
-            let expected: Vec<u8> =
-                msg[range.clone()].iter().zip(&stream[range]).map(|(a, b)| a ^ b).collect();
-            assert_eq!(buf.bytes(), expected);
-        } else {
-            reader.next_bytes(buf.bytes_mut()).expect("no limit was passed");
-            assert_eq!(buf.bytes(), &stream[range]);
-        }
-    }
-
-    // AnySession, for the ciphers that have names.
-    let names = Algorithm::ALL.into_iter();
-    let of = |a: &Algorithm| {
-        let degree = [1, 2, 4][(usize::from(a.id()) - 1) % 3];
-        a.key_len() == F::KEY_LEN && degree == D
+    let tag_of = |msg: &[u8]| {
+        cipher.encrypt_in_place(nonce, ad, &mut msg.to_vec()).expect("no limit was passed")
     };
-    if let Some(algorithm) = names.clone().find(of) {
-        for decrypt in [false, true] {
-            let (source, expected) = if decrypt { (&came, &unverified) } else { (&msg, &ct) };
-            let mut session = AnySession::new(algorithm, &key_bytes, &nonce_bytes, &ad)
-                .expect("lengths that fit");
-            for (range, how) in pieces() {
-                let mut buf = Buffer::new(&source[range.clone()], input.offset);
-                let result = match how {
-                    How::Into => {
-                        let mut out = Buffer::new(&vec![0xee; range.len()], input.offset);
-                        let (from, to) = (buf.bytes(), out.bytes_mut());
-                        let result = if decrypt {
-                            session.decrypt_into(from, to)
-                        } else {
-                            session.encrypt_into(from, to)
-                        };
-                        buf = out;
-                        result
-                    }
-                    How::Refused => {
-                        let mut long = vec![0xee; range.len() + 1];
-                        assert!(session.encrypt_into(buf.bytes(), &mut long).is_err());
-                        assert!(session.decrypt_into(buf.bytes(), &mut long).is_err());
-                        assert!(session.finalize(&mut long[..0]).is_err(), "the session goes on");
-                        if decrypt {
-                            session.decrypt_in_place(buf.bytes_mut())
-                        } else {
-                            session.encrypt_in_place(buf.bytes_mut())
-                        }
-                    }
-                    _ if decrypt => session.decrypt_in_place(buf.bytes_mut()),
-                    _ => session.encrypt_in_place(buf.bytes_mut()),
-                };
-                planted("any", buf.bytes_mut());
-                assert_eq!((result, buf.bytes()), (Ok(()), &expected[range]));
-            }
-            if decrypt {
-                assert!(session.verify(&[0; 17]).is_err());
-                assert_eq!(session.verify(came_tag.as_ref()), verdict);
-            } else {
-                let mut made = Buffer::new(&[0xee; T], input.offset);
-                assert_eq!(session.finalize(made.bytes_mut()), Ok(()));
-                assert_eq!(made.bytes(), tag.as_bytes());
-            }
-        }
-        assert!(AnySession::new(algorithm, &key_bytes[1..], &nonce_bytes, &ad).is_err());
-        assert!(AnySession::new(algorithm, &key_bytes, &nonce_bytes[1..], &ad).is_err());
-    }
-}
+    let mac_of = |data: &[u8]| mac.mac(key, nonce, data).expect("no limit was passed");
+    let no_tag = |_: &[u8]| Vec::new();
+    let (input, compares) = (&input, false);
+    let encrypting =
+        Task { input, from: msg, to: &ct, tag: &tag, verdict: Ok(()), compares, tag_of: &tag_of };
+    let streaming = Task { to: &xored, tag: &[], tag_of: &no_tag, ..encrypting };
+    let authenticating = Task { to: msg, tag: &data_tag, tag_of: &mac_of, ..encrypting };
+    let decrypting = Task {
+        from: &came,
+        to: &unverified,
+        tag: &came_tag,
+        verdict,
+        compares: true,
+        ..encrypting
+    };
+    let verifying = Task { tag: &came_data_tag, verdict, compares: true, ..authenticating };
 
-fuzz_target!(|input: Input| palladion_fuzz::with_variant!(input.variant, check(&input)));
+    streaming.run(&|| Box::new(Some(variant.key_stream(key, nonce).expect("a backend"))));
+    for task in [encrypting, decrypting] {
+        let compares = task.compares;
+        task.run(&|| Box::new(InRust { variant, session: begin(), compares }));
+    }
+    for task in [authenticating, verifying] {
+        let compares = task.compares;
+        task.run(&|| Box::new(Mac { mac: mac.begin(key, nonce).ok(), compares }));
+    }
+    let Some((_, f)) = input.variant.named() else { return };
+    for (task, is_mac) in
+        [(encrypting, false), (decrypting, false), (authenticating, true), (verifying, true)]
+    {
+        task.run(&|| {
+            let len = if is_mac { f.mac_state_len } else { f.state_len };
+            let mut state = Buffer::new(&vec![0xcc; len], input.at);
+            let st = state.bytes_mut().as_mut_ptr();
+            let (npub, k) = (c::nonce_ptr(nonce), key.as_ptr());
+            // SAFETY: the pointers are valid for their lengths, and the state has its size.
+            unsafe {
+                match is_mac {
+                    true => (f.mac_init)(st, k, npub),
+                    false => (f.state_init)(st, c::ptr(ad), ad.len(), npub, k),
+                }
+            }
+            let (at, shared, compares) = (input.at, input.shared, task.compares);
+            Box::new(InC { f, state, at, shared, is_mac, compares })
+        });
+    }
+});

@@ -1,42 +1,86 @@
-//! Code that the targets share: choices, contents, buffers, backends, and other implementations to
-//! compare with.
+//! Code that the targets share: choices, contents, buffers, backends and variants.
 //!
 //! A fuzzer's input is a few choices (lengths, cuts, calls) and a seed for the bytes that a cipher
 //! processes. So small inputs reach long messages, and a fuzzer's changes decide which code runs.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)] // except where stated
+
+pub mod c;
+/// What the library's own tests share.
+#[path = "../../crates/palladion/tests/common/mod.rs"]
+mod common;
 
 use std::sync::OnceLock;
 
 use arbitrary::{Arbitrary, Unstructured};
-use palladion::family::Family;
-use palladion::{Backend, ENVIRONMENT_VARIABLE, set_backend};
-use palladion_reference as reference;
+pub use common::erased;
+use common::erased::{Authenticator, Batch, Variant};
+use common::{Random, list};
+use palladion::{Algorithm, Backend, backend, set_backend};
 
-/// The backends that can run here, or the one that the environment names.
-pub fn backends() -> Vec<Backend> {
-    let wish = std::env::var(ENVIRONMENT_VARIABLE).ok().filter(|name| !name.is_empty());
-    let wanted = |b: &Backend| wish.as_ref().is_none_or(|name| name == b.name());
-    Backend::ALL.iter().copied().filter(|b| b.is_available() && wanted(b)).collect()
-}
-
-/// Runs a function on each backend.
-pub fn on_each_backend(mut run: impl FnMut()) {
-    for backend in backends() {
-        set_backend(backend).expect("it is available");
-        run();
-    }
-}
-
-/// A choice among the backends.
+/// A choice among the backends that can run here, if the environment does not name one.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct AnyBackend(u8);
 
 impl AnyBackend {
     /// Makes this backend the current one.
     pub fn set(self) {
-        let backends = backends();
-        set_backend(backends[usize::from(self.0) % backends.len()]).expect("it is available");
+        // To see which there are takes longer than a call.
+        static ALL: OnceLock<Vec<Backend>> = OnceLock::new();
+        let all = ALL.get_or_init(common::backends);
+        let wanted = all[usize::from(self.0) % all.len()];
+        if backend() != Ok(wanted) {
+            set_backend(wanted).expect("it is available");
+        }
+    }
+}
+
+/// A choice among variants and lengths of tags.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub struct AnyVariant {
+    number: u8,
+    long_tag: bool,
+}
+
+impl AnyVariant {
+    /// Those that the RFC names, and two with other numbers of lanes.
+    const ALL: &[&dyn Variant] = list!(Aegis128: 1 2 4 16; Aegis256: 1 2 4 3;);
+    /// The MACs, with short tags and with long ones.
+    const MACS: &[&dyn Authenticator] = list!(
+        Aegis128 16: 1 2 4 16; Aegis256 16: 1 2 4 3;
+        Aegis128 32: 1 2 4 16; Aegis256 32: 1 2 4 3;
+    );
+    /// The same of batches.
+    const BATCHES: &[&dyn Batch] = list!(
+        Aegis128 16: 1 2 4 16; Aegis256 16: 1 2 4 3;
+        Aegis128 32: 1 2 4 16; Aegis256 32: 1 2 4 3;
+    );
+
+    fn index(self) -> usize {
+        usize::from(self.number) % Self::ALL.len()
+    }
+
+    pub fn get(self) -> &'static dyn Variant {
+        Self::ALL[self.index()]
+    }
+
+    pub fn mac(self) -> &'static dyn Authenticator {
+        Self::MACS[self.index() + usize::from(self.long_tag) * Self::ALL.len()]
+    }
+
+    pub fn batch(self) -> &'static dyn Batch {
+        Self::BATCHES[self.index() + usize::from(self.long_tag) * Self::ALL.len()]
+    }
+
+    pub fn tag_len(self) -> usize {
+        if self.long_tag { 32 } else { 16 }
+    }
+
+    /// The name that the RFC gives it and the functions in C, if it does.
+    pub fn named(self) -> Option<(Algorithm, &'static c::Functions)> {
+        let (family, lanes) = (self.index() / 4, self.index() % 4);
+        let which = 3 * family + lanes;
+        (lanes < 3).then(|| (Algorithm::ALL[which], &c::FUNCTIONS[which]))
     }
 }
 
@@ -55,10 +99,6 @@ impl<'a> Arbitrary<'a> for Len {
             _ => value % 9000,
         }))
     }
-
-    fn size_hint(_: usize) -> (usize, Option<usize>) {
-        (2, Some(2))
-    }
 }
 
 /// Where a buffer begins, counted from a multiple of 64.
@@ -68,10 +108,6 @@ pub struct Offset(pub usize);
 impl<'a> Arbitrary<'a> for Offset {
     fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
         Ok(Self(usize::from(u8::arbitrary(u)? % 64)))
-    }
-
-    fn size_hint(_: usize) -> (usize, Option<usize>) {
-        (1, Some(1))
     }
 }
 
@@ -85,36 +121,15 @@ impl Seed {
         match self.0 {
             0 => vec![0; len],
             1 => vec![0xff; len],
-            seed => {
-                let mut state = u64::from(seed) << 32 | purpose;
-                let mut bytes = Vec::with_capacity(len + 8);
-                while bytes.len() < len {
-                    bytes.extend_from_slice(&split_mix(&mut state).to_le_bytes());
-                }
-                bytes.truncate(len);
-                bytes.shrink_to_fit();
-                bytes
-            }
+            seed => Random(u64::from(seed) << 32 | purpose).bytes(len),
         }
     }
 
     /// Key, nonce, associated data, message.
     pub fn message(self, key_len: usize, ad_len: usize, len: usize) -> [Vec<u8>; 4] {
-        [key_len, key_len, ad_len, len].map({
-            let mut purpose = 0;
-            move |len| {
-                purpose += 1;
-                self.bytes(purpose, len)
-            }
-        })
+        let lens = [(1, key_len), (2, key_len), (3, ad_len), (4, len)];
+        lens.map(|(purpose, len)| self.bytes(purpose, len))
     }
-}
-
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// A buffer that begins at any offset and ends where its allocation ends, so that AddressSanitizer
@@ -168,21 +183,6 @@ pub fn cuts(len: usize, sizes: &[u16]) -> Vec<usize> {
     pieces
 }
 
-/// The reference's type for a variant.
-pub fn reference<F: Family, const D: usize>() -> reference::Aegis {
-    let family =
-        if F::KEY_LEN == 16 { reference::Family::Aegis128 } else { reference::Family::Aegis256 };
-    reference::Aegis::new(family, D)
-}
-
-pub fn key<F: Family>(bytes: &[u8]) -> F::Key {
-    bytes.try_into().expect("as long as a key")
-}
-
-pub fn nonce<F: Family>(bytes: &[u8]) -> F::Nonce {
-    bytes.try_into().expect("as long as a nonce")
-}
-
 /// Damage: one bit of one byte.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct Flip(u16, u8);
@@ -217,26 +217,4 @@ pub fn planted_of(name: &str, len: usize, result: &mut [u8]) {
     if len % 11 == 7 && plant(name) {
         result[6] ^= 0x10;
     }
-}
-
-/// `with_variant!(number, function(arguments))` calls `function::<F, D, T>` for one of ten
-/// variants: those that the RFC names, and others. Not every variant has both tag lengths: only
-/// finalization depends on both, and each combination takes long to compile.
-#[macro_export]
-macro_rules! with_variant {
-    ($number:expr, $function:ident($($argument:expr),* $(,)?)) => {{
-        use ::palladion::family::{Aegis128, Aegis256};
-        match $number % 10 {
-            0 => $function::<Aegis128, 1, 16>($($argument),*),
-            1 => $function::<Aegis128, 1, 32>($($argument),*),
-            2 => $function::<Aegis128, 2, 32>($($argument),*),
-            3 => $function::<Aegis128, 4, 16>($($argument),*),
-            4 => $function::<Aegis256, 1, 16>($($argument),*),
-            5 => $function::<Aegis256, 1, 32>($($argument),*),
-            6 => $function::<Aegis256, 2, 16>($($argument),*),
-            7 => $function::<Aegis256, 4, 32>($($argument),*),
-            8 => $function::<Aegis128, 16, 32>($($argument),*),
-            _ => $function::<Aegis256, 3, 16>($($argument),*),
-        }
-    }};
 }

@@ -94,7 +94,8 @@ pub fn with_backends(test: impl FnOnce(&[Backend])) {
     test(&backends());
 }
 
-fn backends() -> Vec<Backend> {
+/// Returns the backends to test.
+pub fn backends() -> Vec<Backend> {
     let wish = std::env::var(ENVIRONMENT_VARIABLE).ok().filter(|name| !name.is_empty());
     let wanted = |backend: &Backend| wish.as_ref().is_none_or(|name| name == backend.name());
     let backends: Vec<Backend> =
