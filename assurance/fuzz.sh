@@ -73,7 +73,7 @@ fi
 if [ -n "$planted" ]; then
     count=0
     for name; do
-        for defect in $(sed -nE 's/.*\b(plant|planted|planted_of)\("([a-z-]+)".*/\2/p' \
+        for defect in $(sed -nE 's/.*\b(plant|planted)\("([a-z-]+)".*/\2/p' \
             "fuzz/fuzz_targets/$name.rs" | sort -u); do
             rm -rf "$work/planted"
             if PALLADION_FUZZ_PLANT=$defect fuzz "$name" 120 "$work/planted"; then

@@ -209,12 +209,7 @@ pub fn plant(name: &str) -> bool {
 /// If the defect with this name is planted, changes the library's output at certain lengths, as a
 /// defect of the library would.
 pub fn planted(name: &str, result: &mut [u8]) {
-    planted_of(name, result.len(), result);
-}
-
-/// Does the same with a tag of a message of this length.
-pub fn planted_of(name: &str, len: usize, result: &mut [u8]) {
-    if len % 11 == 7 && plant(name) {
+    if result.len() % 11 == 7 && plant(name) {
         result[6] ^= 0x10;
     }
 }
