@@ -19,21 +19,20 @@ cargo build --quiet --release --locked --manifest-path assurance/Cargo.toml -p m
 summary=
 for cpu in x86_64 aarch64; do
     build=(build --quiet --release --locked -p palladion-capi --target-dir "$out")
-    target= qemu=() flags=()
+    target= qemu=()
     if [ "$(uname -m)" = $cpu ]; then
         # In v0 mangling the name of a kernel has the machine that it is for.
         RUSTFLAGS="${RUSTFLAGS:-} -C symbol-mangling-version=v0" cargo "${build[@]}"
     elif cross_target $cpu 2>/dev/null; then
-        flags+=(-static)
         RUSTFLAGS="${RUSTFLAGS:-} -C symbol-mangling-version=v0" cross_cargo "${build[@]}"
     else
         continue
     fi
-    if [ $cpu = x86_64 ] && grep -qw avx512vl /proc/cpuinfo; then flags+=(-DWIDE); fi
-    runner=$out/runner-$cpu${flags[*]}
-    $cpu-linux-gnu-gcc -O1 "${flags[@]}" -o "$runner" assurance/machine-code/runner.c
-    target/assurance/release/machine-code "$out/$target/release/libaegis.so" \
-        "${qemu[*]} $runner" "$@" | tee "$out/$cpu.txt"
+    file=$out/records-$cpu runner=$out/runner-$cpu wide=
+    $cpu-linux-gnu-gcc -O1 -static -o "$runner" assurance/machine-code/runner.c
+    if [ $cpu = x86_64 ] && grep -qw avx512vl /proc/cpuinfo; then wide="$runner $file"; fi
+    target/assurance/release/machine-code "$out/$target/release/libaegis.so" "$file" \
+        "${qemu[*]} $runner $file" "$wide" "$@" | tee "$out/$cpu.txt"
     summary+="${summary:+; }$cpu: $(tail -n 1 "$out/$cpu.txt")"
 done
 echo "$summary"

@@ -2,8 +2,9 @@
 
 use crate::term::{Block, Byte, Sample};
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub enum Family {
+    #[default]
     Aegis128,
     Aegis256,
 }
@@ -69,29 +70,23 @@ impl<T: Byte> State<T> {
         let c1: Block<T> = numbers(0xdd28_b573_4231_1120_f12f_c26d_5518_3ddb_u128.to_le_bytes());
         let (k, n) = (blocks(key), blocks(nonce));
         let kn = xor(&[k[0], n[0]]);
-        let (lane, second, inputs) = if family == Family::Aegis128 {
-            let (k0, k1) = (xor(&[k[0], c0]), xor(&[k[0], c1]));
-            (vec![kn, c1, c0, c1, kn, k0, k1, k0], 7, vec![vec![n[0], k[0]]; 10])
-        } else {
-            let kn1 = xor(&[k[1], n[1]]);
-            let lane = vec![kn, kn1, c1, c0, xor(&[k[0], c0]), xor(&[k[1], c1])];
-            (
-                lane,
-                5,
-                [k[0], k[1], kn, kn1]
-                    .map(|block| vec![block])
-                    .to_vec()
-                    .into_iter()
-                    .cycle()
-                    .take(16)
-                    .collect(),
-            )
+        let (lane, inputs) = match family {
+            Family::Aegis128 => {
+                let (k0, k1) = (xor(&[k[0], c0]), xor(&[k[0], c1]));
+                (vec![kn, c1, c0, c1, kn, k0, k1, k0], vec![vec![n[0], k[0]]; 10])
+            }
+            Family::Aegis256 => {
+                let kn1 = xor(&[k[1], n[1]]);
+                let lane = vec![kn, kn1, c1, c0, xor(&[k[0], c0]), xor(&[k[1], c1])];
+                (lane, vec![[k[0], k[1], kn, kn1].map(|block| vec![block]); 4].concat())
+            }
         };
+        let last = lane.len() - 1;
         let mut state = Self { family, v: vec![lane; degree] };
         for input in inputs {
             for (i, lane) in state.v.iter_mut().enumerate() {
                 let standard = numbers((i as u128 | (degree as u128 - 1) << 8).to_le_bytes());
-                for j in [3, second] {
+                for j in [3, last] {
                     lane[j] = xor(&[lane[j], context.unwrap_or(standard)]);
                 }
                 Self::update_lane(lane, &input);
@@ -101,9 +96,8 @@ impl<T: Byte> State<T> {
     }
 
     fn update_lane(v: &mut Vec<Block<T>>, m: &[Block<T>]) {
-        let last = v.len() - 1;
-        let mut next: Vec<_> =
-            (0..v.len()).map(|j| aes(v[if j == 0 { last } else { j - 1 }], v[j])).collect();
+        let before = |j: usize| v[(j + v.len() - 1) % v.len()];
+        let mut next: Vec<_> = (0..v.len()).map(|j| aes(before(j), v[j])).collect();
         for (m, j) in m.iter().zip([0, 4]) {
             next[j] = xor(&[next[j], *m]);
         }
@@ -188,38 +182,33 @@ impl<T: Byte> State<T> {
 /// Compares this with the reference, on numbers.
 pub fn check() -> Vec<String> {
     use palladion_reference::{Aegis, Family as Reference};
-    let mut faults = Vec::new();
     let bytes = |len: usize, seed: usize| -> Vec<u8> {
         (0..len).map(|i| (i * i + seed * (i + 31)) as u8).collect()
     };
     let numbers = |bytes: &[u8]| bytes.iter().map(|byte| Sample::number(*byte)).collect::<Vec<_>>();
     let values = |bytes: &[Sample]| bytes.iter().map(|byte| byte.value).collect::<Vec<_>>();
-    for (degree, len, tag_len) in (1..5)
-        .flat_map(|degree| (0..5).map(move |n| (degree, n * (16 * degree + 3))))
-        .flat_map(|(degree, len)| [16, 32].map(|tag_len| (degree, len, tag_len)))
-    {
-        for family in [Family::Aegis128, Family::Aegis256] {
-            let is_128 = family == Family::Aegis128;
-            let reference = if is_128 { Reference::Aegis128 } else { Reference::Aegis256 };
-            let aegis = Aegis { family: reference, degree };
-            let (key, nonce) = (bytes(family.key_len(), 1), bytes(family.key_len(), 2));
-            let (ad, message) = (bytes(len / 2 + 1, 3), bytes(len, 4));
-            let begin = || {
-                let mut state = State::init(family, degree, &numbers(&key), &numbers(&nonce), None);
-                state.absorb(&numbers(&ad));
-                state
-            };
-            let mut state = begin();
-            let output = values(&state.crypt(&numbers(&message), false));
-            let tag = values(&state.finalize(ad.len(), len, tag_len));
-            let mut right = aegis.encrypt(&key, &nonce, &ad, &message, tag_len) == (output, tag);
-            if !(is_128 && degree == 3 && tag_len == 16) {
-                let mac = values(&begin().finalize_mac(ad.len(), tag_len));
-                right &= aegis.mac(&key, &nonce, &ad, tag_len) == mac;
-            }
-            if !right {
-                faults.push(format!("{family:?}, degree {degree}, {len} bytes: not the reference"));
-            }
+    let mut faults = Vec::new();
+    for n in 0..80 {
+        let (family, reference) = match n % 2 {
+            0 => (Family::Aegis128, Reference::Aegis128),
+            _ => (Family::Aegis256, Reference::Aegis256),
+        };
+        let (tag_len, degree) = (16 * (n / 2 % 2 + 1), n / 4 % 4 + 1);
+        let len = n / 16 * (16 * degree + 3);
+        let aegis = Aegis { family: reference, degree };
+        let (key, nonce) = (bytes(family.key_len(), 1), bytes(family.key_len(), 2));
+        let (ad, message) = (bytes(len / 2 + 1, 3), bytes(len, 4));
+        let mut state = State::init(family, degree, &numbers(&key), &numbers(&nonce), None);
+        state.absorb(&numbers(&ad));
+        let mac = values(&state.clone().finalize_mac(ad.len(), tag_len));
+        let output = values(&state.crypt(&numbers(&message), false));
+        let tag = values(&state.finalize(ad.len(), len, tag_len));
+        // Of AEGIS-128X with an odd degree there is no short MAC.
+        let has_mac = (family, degree, tag_len) != (Family::Aegis128, 3, 16);
+        if aegis.encrypt(&key, &nonce, &ad, &message, tag_len) != (output, tag)
+            || has_mac && aegis.mac(&key, &nonce, &ad, tag_len) != mac
+        {
+            faults.push(format!("{family:?}, degree {degree}, {len} bytes: not the reference"));
         }
     }
     faults

@@ -11,7 +11,7 @@ const FEATURES: [&str; 6] = ["Sse", "Avx", "Vaes", "Vaes512", "Aes", "AesSha3"];
 /// after batches of `Vaes`, and on 64-bit ARM. `features!` and tables say so.
 const SCRUBS: [&str; 3] = ["zero_stack::<384>", "zero_stack::<128>", "zero_stack::<768>"];
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Kernel {
     pub features: String,
     pub operation: String,
@@ -24,76 +24,45 @@ pub struct Kernel {
     pub groups: Option<usize>,
     pub start: u64,
     pub code: Vec<Instruction>,
-    places: Vec<u32>,
 }
 
 impl Kernel {
+    /// Understands `<FEATURES as Features>::OPERATION::<MACHINE, GROUPS>`.
     fn new(cpu: Cpu, name: &str, start: u64, code: &[u8]) -> Option<Self> {
         let (features, rest) = name.strip_prefix('<')?.split_once(" as Features>::")?;
         let (operation, rest) = rest.split_once("::<")?;
-        let (machine, groups) = match rest.strip_suffix('>')?.rsplit_once(", ") {
-            Some((machine, groups)) if groups.parse::<usize>().is_ok() => {
-                (machine, groups.parse::<usize>().ok().filter(|groups| *groups > 0))
-            }
-            _ => (rest.strip_suffix('>')?, Some(1)),
-        };
+        let arguments = rest.strip_suffix('>')?;
+        let with_groups = arguments
+            .rsplit_once(", ")
+            .and_then(|(machine, groups)| Some((machine, groups.parse::<usize>().ok()?)));
+        let (machine, groups) = with_groups.unwrap_or((arguments, 1));
         FEATURES.contains(&features).then_some(())?;
         // The first machine of several keeps the state.
-        let first = machine.strip_prefix("Long<").unwrap_or(machine);
-        let family = if first.starts_with("Twin256") || first.starts_with("Aegis256") {
-            Family::Aegis256
-        } else {
-            Family::Aegis128
-        };
-        let register = first.split(['<', ',', '>']).nth(1)?;
-        let lanes = match (register[1..].parse::<usize>().ok()?, first.split('<').next()?) {
-            (_, "Packed128") => 1,
-            (lanes, "Twin256") => 2 * lanes,
-            (lanes, "Aegis128" | "Aegis256") => lanes,
+        let mut words = machine.strip_prefix("Long<").unwrap_or(machine).split(['<', ',', '>']);
+        let (layout, register) = (words.next()?, words.next()?);
+        let lanes: usize = register[1..].parse().ok()?;
+        let (family, lanes) = match layout {
+            "Aegis128" => (Family::Aegis128, lanes),
+            "Packed128" => (Family::Aegis128, 1),
+            "Aegis256" => (Family::Aegis256, lanes),
+            "Twin256" => (Family::Aegis256, 2 * lanes),
             _ => return None,
         };
-        let (features, operation) = (features.to_owned(), operation.to_owned());
-        let machine = machine.to_owned();
         Some(Self {
-            features,
-            operation,
-            machine,
+            features: features.to_owned(),
+            operation: operation.to_owned(),
+            machine: machine.to_owned(),
             family,
             lanes,
-            groups,
-            ..Self::code(cpu, start, code)
-        })
-    }
-
-    fn code(cpu: Cpu, start: u64, code: &[u8]) -> Self {
-        let mut kernel = Self {
-            features: String::new(),
-            operation: String::new(),
-            machine: String::new(),
-            family: Family::Aegis128,
-            lanes: 1,
-            groups: None,
+            groups: Some(groups).filter(|groups| *groups > 0),
             start,
-            code: Vec::new(),
-            places: Vec::new(),
-        };
-        kernel.set_code(cpu.decode(code, start));
-        kernel
-    }
-
-    pub fn set_code(&mut self, code: Vec<Instruction>) {
-        let len = code.last().map_or(0, |last| (last.next_ip() - self.start) as usize);
-        self.places = vec![u32::MAX; len];
-        for (n, i) in code.iter().enumerate() {
-            self.places[(i.ip() - self.start) as usize] = n as u32;
-        }
-        self.code = code;
+            code: cpu.decode_all(code, start),
+        })
     }
 
     /// The number of the instruction at an address.
     pub fn find(&self, ip: u64) -> Option<usize> {
-        let at = *self.places.get(ip.checked_sub(self.start)? as usize)?;
-        (at != u32::MAX).then_some(at as usize)
+        self.code.binary_search_by_key(&ip, |i| i.ip).ok()
     }
 
     pub fn name(&self) -> String {
@@ -142,7 +111,8 @@ impl Set {
             let name = shorten(name);
             functions.extend(Kernel::new(image.cpu, &name, *start, code));
             if SCRUBS.contains(&&*name) {
-                scrubs.push(Kernel { operation: name, ..Kernel::code(image.cpu, *start, code) });
+                let (start, code) = (*start, image.cpu.decode_all(code, *start));
+                scrubs.push(Kernel { operation: name, start, code, ..Kernel::default() });
             }
         }
         functions.sort_by_key(Kernel::name);

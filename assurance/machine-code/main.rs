@@ -1,6 +1,6 @@
 //! Proves what the machine code of kernels with AES instructions does: assurance/machine-code.sh.
 //!
-//!     machine-code LIBRARY RUNNER full|quick [FILTER...]
+//!     machine-code LIBRARY FILE RUNNER WIDE_RUNNER full|quick [FILTER...]
 //!
 //! The machine (`machine.rs`) runs each kernel as it is in the library, with known pointers and
 //! lengths and with symbols (`term.rs`) for keys, nonces, messages, associated data, states and
@@ -12,7 +12,7 @@
 //!
 //! What is trusted: that instructions do what `x86.rs` and `arm.rs` say, which `cpu.rs` compares
 //! with a CPU, and that the sums of numbers that stand for terms differ if the terms do. RUNNER is
-//! the command for `runner.c`, which runs single instructions.
+//! the command that runs single instructions from FILE (`runner.c`), WIDE_RUNNER that for AVX-512.
 //! `planted.rs` has the defects that have to be found.
 
 mod aegis;
@@ -27,6 +27,7 @@ mod term;
 mod value;
 mod x86;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,15 +38,6 @@ use prove::{Call, Coverage, Run};
 /// How many instructions of a kernel may be out of reach: those for data of 4 GiB, for a degree of
 /// 0, and jumps that are never taken.
 const OUT_OF_REACH: usize = 19;
-
-/// Kernels in which defects are planted.
-const PLANTED: [&str; 5] = [
-    "Sse seal Aegis256<X1, Free>, 1",
-    "Avx open Aegis256<V1, Free>, 1",
-    "Vaes mac Aegis128<V2, ShortChain>, 1",
-    "Vaes512 open Aegis128<M4, ShortChainTernary>, 1",
-    "AesSha3 open Long<Aegis128<A1, Free>, Aegis128<Sum<A1>, Textbook>, Turns<8>>, 1",
-];
 
 /// The lengths of data for one kernel: all around the first steps, and some after which loops
 /// change.
@@ -126,72 +118,71 @@ fn batches(kernel: &Kernel, calls: &mut Vec<Vec<Call>>) {
     }
 }
 
-/// Runs a kernel, or the one in its place.
+/// Runs a kernel, or the one in its place. Returns which instructions ran, and what is wrong.
 fn prove(
     set: &Set,
     number: usize,
     calls: &[Call],
     planted: Option<&Kernel>,
-    coverage: &mut Coverage,
-) -> Result<(), String> {
-    let mut run = Run::new(set, &calls[0], planted.map(|planted| (number, planted)), coverage);
-    match &*set.functions[number].operation {
-        "seal" | "open" | "mac" => run.message_kernel(number, &calls[0]),
-        "seal_batch" | "open_batch" => run.batch_kernel(number, calls),
+) -> (Coverage, Result<(), String>) {
+    let mut run = Run::new(set, &calls[0], planted.map(|planted| (number, planted)));
+    let result = match &*set.functions[number].operation {
+        "seal" | "open" | "mac" | "seal_batch" | "open_batch" => run.message_kernel(number, calls),
         _ => run.state_kernel(number, &calls[0]),
-    }
+    };
+    (run.coverage, result)
 }
 
 /// Works on all cores.
-fn in_parallel<T: Sync>(work: &[T], each: impl Fn(&T, &mut Coverage) + Sync) -> Coverage {
-    let (next, all) = (AtomicUsize::new(0), Mutex::new(Coverage::new()));
+fn in_parallel<T: Sync>(work: &[T], each: impl Fn(&T) + Sync) {
+    let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                let mut coverage = Coverage::new();
                 while let Some(one) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    each(one, &mut coverage);
-                }
-                let mut all = all.lock().expect("no thread panics");
-                for (function, ran) in coverage {
-                    let known = all.entry(function).or_insert_with(|| vec![false; ran.len()]);
-                    known.iter_mut().zip(ran).for_each(|(known, ran)| *known |= ran);
+                    each(one);
                 }
             });
         }
     });
-    all.into_inner().expect("no thread panics")
 }
 
-/// Plants defects in a few kernels. Returns their number, and those that were not found.
-fn plant(set: &Set, quick: bool) -> (usize, Vec<String>) {
-    let mut work = Vec::new();
-    for (number, kernel) in set.kernels().iter().enumerate() {
-        if PLANTED.contains(&&*kernel.name()) {
-            work.extend(
-                planted::defects(set.image.cpu, kernel).into_iter().map(|defect| (number, defect)),
-            );
-        }
-    }
-    if quick {
-        let first = work.first().map(|(number, _)| *number);
-        work.retain(|(number, _)| Some(*number) == first);
-    }
+/// Plants defects. Returns their number, and those that were not found.
+fn plant(set: &Set) -> (usize, Vec<String>) {
+    let work = planted::defects(set.image.cpu, set.kernels());
     let missed = Mutex::new(Vec::new());
-    in_parallel(&work, |(number, (name, defect)), _| {
-        let mut coverage = Coverage::new();
-        let mut calls = calls(defect, true).into_iter();
-        if calls.all(|call| prove(set, *number, &call, Some(defect), &mut coverage).is_ok()) {
-            missed.lock().expect("no thread panics").push(format!("{}: {name}", defect.name()));
+    in_parallel(&work, |(number, name, defect)| {
+        if calls(defect, true).iter().all(|call| prove(set, *number, call, Some(defect)).1.is_ok())
+        {
+            let fault = format!("planted, and not found: {name}: {}", defect.name());
+            missed.lock().expect("no thread panics").push(fault);
         }
     });
     (work.len(), missed.into_inner().expect("no thread panics"))
 }
 
+/// Proves kernels for all calls. Returns which instructions ran, and the first fault of each.
+fn prove_all(set: &Set, work: &[(usize, Vec<Call>)]) -> (Coverage, BTreeMap<usize, String>) {
+    let results = Mutex::new((Coverage::new(), BTreeMap::new()));
+    in_parallel(work, |(number, calls)| {
+        let (coverage, result) = prove(set, *number, calls, None);
+        let mut results = results.lock().expect("no thread panics");
+        for (function, ran) in coverage {
+            let known = results.0.entry(function).or_insert_with(|| vec![false; ran.len()]);
+            known.iter_mut().zip(ran).for_each(|(known, ran)| *known |= ran);
+        }
+        if let Err(error) = result {
+            let fault = format!("{}: {error}; {calls:?}", set.functions[*number].name());
+            results.1.entry(*number).or_insert(fault);
+        }
+    });
+    results.into_inner().expect("no thread panics")
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [library, runner, how, filter @ ..] = &arguments[..] else {
-        eprintln!("usage: machine-code LIBRARY RUNNER full|quick [FILTER]");
+    let [library, file, runner, wide_runner, how, filter @ ..] = &arguments[..] else {
+        eprintln!("usage: machine-code LIBRARY FILE RUNNER WIDE_RUNNER full|quick [FILTER...]");
         return ExitCode::from(2);
     };
     let quick = how == "quick";
@@ -204,15 +195,15 @@ fn main() -> ExitCode {
     };
     let mut faults = aegis::check();
     let code = set.functions.iter().flat_map(|function| &function.code);
-    match cpu::compare(set.image.cpu, runner, code) {
+    match cpu::compare(set.image.cpu, file, [runner, wide_runner], code) {
         Ok((compared, different)) => {
-            println!("{compared} forms of instructions compared with `{runner}`");
+            println!("{compared} instructions compared with the CPU");
             faults.extend(different);
         }
         Err(error) => faults.push(format!("{runner}: {error}")),
     }
-    let (planted, missed) = if filter.is_empty() { plant(&set, quick) } else { (0, Vec::new()) };
-    faults.extend(missed.into_iter().map(|name| format!("planted, and not found: {name}")));
+    let (planted, missed) = plant(&set);
+    faults.extend(missed);
 
     let mut work = Vec::new();
     for (number, kernel) in set.kernels().iter().enumerate() {
@@ -220,22 +211,14 @@ fn main() -> ExitCode {
             work.extend(calls(kernel, quick).into_iter().map(|call| (number, call)));
         }
     }
-    let found = Mutex::new(Vec::new());
-    let coverage = in_parallel(&work, |(number, call), coverage| {
-        if let Err(error) = prove(&set, *number, call, None, coverage) {
-            let fault = format!("{}: {error}; {call:?}", set.functions[*number].name());
-            found.lock().expect("no thread panics").push((*number, fault));
-        }
-    });
-    let mut found = found.into_inner().expect("no thread panics");
-    found.sort();
-    found.dedup_by_key(|(number, _)| *number); // the first of each kernel
-    faults.extend(found.into_iter().map(|(_, fault)| fault));
+    let (coverage, found) = prove_all(&set, &work);
+    faults.extend(found.into_values());
 
-    let (mut instructions, mut unreached) = (0, 0);
+    let (mut kernels, mut instructions, mut unreached) = (0, 0, 0);
     for (&number, ran) in coverage.iter().filter(|(number, _)| **number < set.count) {
         let kernel = &set.functions[number];
         let code = kernel.code.iter().zip(ran).filter(|(i, _)| !i.is_padding());
+        kernels += 1;
         instructions += code.clone().count();
         let not: Vec<String> = code.filter(|(_, ran)| !**ran).map(|(i, _)| i.text()).collect();
         unreached += not.len();
@@ -246,7 +229,6 @@ fn main() -> ExitCode {
             faults.push(format!("{}: {} instructions did not run", kernel.name(), not.len()));
         }
     }
-    let kernels = coverage.keys().filter(|number| **number < set.count).count();
     if filter.is_empty() && kernels < set.image.cpu.kernels() {
         faults.push(format!("{kernels} kernels, fewer than expected"));
     }

@@ -75,8 +75,7 @@ impl Image {
 
     /// An instruction outside of kernels, such as those on the way to the C library.
     pub fn instruction(&self, at: u64) -> Option<Instruction> {
-        let code = self.bytes(at, 16)?;
-        self.cpu.decode(code, at).into_iter().next()
+        self.cpu.decode(self.bytes(at, 16)?, at)
     }
 
     /// The name of a function of the C library.
@@ -124,10 +123,6 @@ impl<T: Byte> Memory<'_, T> {
             }
         }
         Err(format!("writes {} bytes at {}", from.len(), self.place(at)))
-    }
-
-    pub fn region(&self, name: &str) -> &[T] {
-        self.regions.iter().find(|region| region.name == name).map_or(&[], |found| &found.bytes)
     }
 
     /// Says where this is, for a message.

@@ -36,18 +36,13 @@ pub struct Run<'a> {
     /// A kernel in place of another.
     planted: Option<(usize, &'a Kernel)>,
     machine: Machine<'a, Term>,
-    coverage: &'a mut Coverage,
+    pub coverage: Coverage,
     /// What the caller had in registers.
     callers: HashSet<Term>,
 }
 
 impl<'a> Run<'a> {
-    pub fn new(
-        set: &'a Set,
-        call: &Call,
-        planted: Option<(usize, &'a Kernel)>,
-        coverage: &'a mut Coverage,
-    ) -> Self {
+    pub fn new(set: &'a Set, call: &Call, planted: Option<(usize, &'a Kernel)>) -> Self {
         Term::forget();
         let stack = Region {
             name: "the stack",
@@ -57,26 +52,17 @@ impl<'a> Run<'a> {
             writable: true,
         };
         let vector = |n| std::array::from_fn(|at| Term::symbol(b'v', 64 * n + at));
-        let general = |n| Value::Bytes(std::array::from_fn(|at| Term::symbol(b'g', 8 * n + at)));
-        let general: [Value<Term>; 32] = std::array::from_fn(general);
+        let general = |n| std::array::from_fn(|at| Term::symbol(b'g', 8 * n + at));
+        let general: [[Term; 8]; 32] = std::array::from_fn(general);
         let vectors: [[Term; 64]; 32] = std::array::from_fn(vector);
-        let kept = general.iter().filter_map(|value| value.bytes().ok()).flatten();
-        let callers = kept.chain(vectors[8..16].as_flattened().iter().copied()).collect();
+        let callers = [general.as_flattened(), vectors[8..16].as_flattened()].concat();
+        let memory = Memory { image: Some(&set.image), regions: vec![stack] };
         Self {
             set,
             planted,
-            machine: Machine {
-                general,
-                vectors: Box::new(vectors),
-                masks: [None; 8],
-                flags: [None; 4],
-                ip: 0,
-                memory: Memory { image: Some(&set.image), regions: vec![stack] },
-                zeros: Vec::new(),
-                stored: Vec::new(),
-            },
-            coverage,
-            callers,
+            machine: Machine::new(general.map(Value::Bytes), vectors, memory),
+            coverage: Coverage::new(),
+            callers: callers.into_iter().collect(),
         }
     }
 
@@ -94,6 +80,12 @@ impl<'a> Run<'a> {
         let start = self.memory(name, bytes, writable) & !63;
         self.machine.memory.regions.last_mut().expect("just added").start = start;
         start
+    }
+
+    /// Adds a struct of words that a kernel reads.
+    fn fields(&mut self, name: &'static str, fields: &[u64]) -> u64 {
+        let bytes = fields.iter().flat_map(|field| field.to_le_bytes()).map(Term::number);
+        self.aligned(name, bytes.collect(), false)
     }
 
     /// Calls a function.
@@ -144,7 +136,7 @@ impl<'a> Run<'a> {
             if self.machine.ip == RETURN {
                 return Ok(());
             }
-            if kernel.code.get(at).is_none_or(|i| i.ip() != self.machine.ip) {
+            if kernel.code.get(at).is_none_or(|i| i.ip != self.machine.ip) {
                 let Some(found) = kernel.find(self.machine.ip) else {
                     self.outside()?;
                     continue;
@@ -154,7 +146,7 @@ impl<'a> Run<'a> {
             let i = &kernel.code[at];
             ran[at] = true;
             at += 1;
-            let place = |error| format!("{:#x} {}: {error}", i.ip(), i.text());
+            let place = |error| format!("{:#x} {}: {error}", i.ip, i.text());
             i.run(&mut self.machine).map_err(place)?;
         }
         Err("does not end".into())
@@ -221,37 +213,36 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn expect(&self, region: &str, expected: &[Term]) -> Result<(), String> {
-        let found = self.machine.memory.region(region);
-        match (0..expected.len()).find(|&at| found.get(at) != Some(&expected[at])) {
-            Some(at) => Err(format!("byte {at} of {region} is not what the standard says")),
+    fn bytes(&self, at: u64, len: usize) -> Vec<Term> {
+        let mut bytes = vec![Term::number(0); len];
+        self.machine.memory.load(at, &mut bytes).expect("the caller's memory");
+        bytes
+    }
+
+    fn expect(&self, at: u64, what: &str, expected: &[Term]) -> Result<(), String> {
+        if expected.is_empty() {
+            return Ok(());
+        }
+        let found = self.bytes(at, expected.len());
+        match (0..expected.len()).find(|&n| found[n] != expected[n]) {
+            Some(n) => Err(format!("byte {n} of {what} is not what the standard says")),
             None => Ok(()),
         }
     }
 
-    /// What is zero if a tag is right, in the ways in which kernels compute it.
-    fn differences(tag: &[Term], expected: &[Term]) -> [Vec<Term>; 3] {
-        let difference = |at: usize| tag[at].xor(expected[at]);
-        let plain: Vec<Term> = (0..16)
-            .map(|at| {
-                if tag.len() == 16 {
-                    difference(at)
-                } else {
-                    difference(at).or(difference(at + 16))
-                }
-            })
-            .collect();
+    /// Which of the conditions says that a tag is right: that something is zero, in one of the
+    /// ways in which kernels compute it.
+    fn condition(&self, tag: &[Term], expected: &[Term]) -> Result<u16, String> {
+        let differences: Vec<Term> = tag.iter().zip(expected).map(|(a, b)| a.xor(*b)).collect();
+        let mut plain = differences[..16].to_vec();
+        for (byte, other) in plain.iter_mut().zip(&differences[16..]) {
+            *byte = byte.or(*other);
+        }
         let top = Term::number(0x80);
         let signs = plain.iter().map(|byte| byte.is_zero().and(top).xor(top)).collect();
         let halves = (0..8).map(|at| plain[at].or(plain[at + 8])).collect();
-        [plain, signs, halves]
-    }
-
-    /// Which of the conditions says that a tag is right.
-    fn condition(&mut self, tag: &[Term], expected: &[Term]) -> Result<u16, String> {
-        let found = Self::differences(tag, expected)
-            .iter()
-            .find_map(|zeros| self.machine.zeros.iter().position(|known| known == zeros));
+        let ways: [Vec<Term>; 3] = [plain, signs, halves];
+        let found = self.machine.zeros.iter().position(|zeros| ways.contains(zeros));
         found.map(|at| CASES[at]).ok_or("does not compare the tag".into())
     }
 
@@ -272,81 +263,50 @@ impl<'a> Run<'a> {
             (output, state.finalize(call.ad_len, call.len, call.tag_len))
         };
         let given = symbols(name(b't'), call.tag_len);
-        let regions = REGIONS[usize::from(number)];
-        let mut fields = vec![
-            self.memory("the key", key, false),
-            self.memory("the nonce", nonce, false),
-            self.memory("the associated data", ad, false),
-            call.ad_len as u64,
-        ];
-        if call.in_place {
-            let at = self.memory(regions[0], input, true);
-            fields.extend([at, at]);
+        let (key, nonce) =
+            (self.memory("the key", key, false), self.memory("the nonce", nonce, false));
+        let ad = self.memory("the associated data", ad, false);
+        let (src, dst) = if mac || call.len == 0 {
+            (1, 1) // any value
+        } else if call.in_place {
+            let at = self.memory("the output", input, true);
+            (at, at)
         } else {
-            fields.push(self.memory("the input", input, false));
-            fields.push(self.memory(regions[0], symbols(name(b'o'), call.len), true));
-        }
-        if mac || call.len == 0 {
-            fields[4..6].fill(1); // any value
-        }
-        fields.push(call.len as u64);
-        fields.push(self.memory(regions[1], given.clone(), !open));
-        fields.push(call.tag_len as u64);
-        let bytes = fields.iter().flat_map(|field| field.to_le_bytes()).map(Term::number).collect();
-        let message = self.aligned("the message", bytes, false);
-        (message, Expected { regions, output, tag, given })
-    }
-
-    fn check_message(&self, kernel: &Kernel, expected: &Expected) -> Result<(), String> {
-        self.expect(expected.regions[0], &expected.output)?;
-        if kernel.operation.starts_with("open") {
-            return Ok(());
-        }
-        self.expect(expected.regions[1], &expected.tag)
-    }
-
-    /// Proves a kernel for a whole message.
-    pub fn message_kernel(&mut self, number: usize, call: &Call) -> Result<(), String> {
-        let kernel = &self.set.functions[number];
-        let (message, expected) = self.message(kernel, call, 0);
-        self.call(number, &[message])?;
-        self.check_message(kernel, &expected)?;
-        let right = if kernel.operation == "open" {
-            self.condition(&expected.given, &expected.tag)?
-        } else {
-            0xffff
+            let src = self.memory("the input", input, false);
+            (src, self.memory("the output", symbols(name(b'o'), call.len), true))
         };
-        if Some(self.machine.general[0].truncate(1)) != Value::flag(Some(right)) {
-            return Err("returns something else than whether the tag is right".into());
-        }
-        self.check_stack(kernel)
+        let tag_at = self.memory("the tag", given.clone(), !open);
+        let lens = [call.ad_len, call.len, call.tag_len].map(|len| len as u64);
+        let fields = [key, nonce, ad, lens[0], src, dst, lens[1], tag_at, lens[2]];
+        let expected = Expected { output_at: dst, output, tag_at, tag, given };
+        (self.fields("the message", &fields), expected)
     }
 
-    /// Proves a kernel for several messages.
-    pub fn batch_kernel(&mut self, number: usize, calls: &[Call]) -> Result<(), String> {
+    /// Proves a kernel for a message, or for several.
+    pub fn message_kernel(&mut self, number: usize, calls: &[Call]) -> Result<(), String> {
         let kernel = &self.set.functions[number];
-        let mut expected = Vec::new();
-        let mut pointers = Vec::new();
-        for (i, call) in calls.iter().enumerate() {
-            let (message, one) = self.message(kernel, call, i as u8);
-            pointers.extend(message.to_le_bytes().map(Term::number));
-            expected.push(one);
-        }
-        let list = self.aligned("the pointers", pointers, false);
-        self.call(number, &[list])?;
+        let batch = kernel.operation.ends_with("batch");
+        let messages: Vec<_> =
+            (0..).zip(calls).map(|(i, call)| self.message(kernel, call, i)).collect();
+        let pointers: Vec<u64> = messages.iter().map(|(pointer, _)| *pointer).collect();
+        let argument = if batch { self.fields("the pointers", &pointers) } else { pointers[0] };
+        self.call(number, &[argument])?;
+        // The messages whose tags are wrong, by cases.
         let mut wrong = [0; 16];
-        for (i, one) in expected.iter().enumerate() {
-            self.check_message(kernel, one)?;
-            if kernel.operation == "open_batch" {
-                let right = self.condition(&one.given, &one.tag)?;
-                wrong
-                    .iter_mut()
-                    .enumerate()
-                    .for_each(|(n, w)| *w |= u64::from(!right >> n & 1) << i);
+        for (i, (_, expected)) in messages.iter().enumerate() {
+            self.expect(expected.output_at, "the output", &expected.output)?;
+            if kernel.operation.starts_with("open") {
+                let right = self.condition(&expected.given, &expected.tag)?;
+                for (n, wrong) in wrong.iter_mut().enumerate() {
+                    *wrong |= u64::from(!right >> n & 1) << i;
+                }
+            } else {
+                self.expect(expected.tag_at, "the tag", &expected.tag)?;
             }
         }
-        if self.machine.general[0].truncate(4) != Value::from_cases(wrong) {
-            return Err("does not return which tags are wrong".into());
+        let (size, verdict) = if batch { (4, wrong) } else { (1, wrong.map(|wrong| 1 - wrong)) };
+        if self.machine.general[0].truncate(size) != Value::from_cases(verdict) {
+            return Err("returns something else than which tags are right".into());
         }
         self.check_stack(kernel)
     }
@@ -360,77 +320,62 @@ impl<'a> Run<'a> {
         let len = 16 * family.words() * degree;
         let mut state = of_words(family, degree, &symbols(b'w', len));
         let size = 128 * degree;
-        let d = degree as u64;
+        let (d, given, tag_len) = (degree as u64, call.len as u64, call.tag_len as u64);
         let memory = self.aligned("the state", symbols(b'x', size), true);
         if kernel.operation != "init" {
             let from = self.memory("the words", to_words(&state), false);
             self.call(resume, &[memory, d, from])?;
         }
-        let given = call.len as u64;
         match &*kernel.operation {
             "init" => {
                 let key = symbols(b'k', family.key_len());
                 let nonce = symbols(b'n', family.key_len());
-                let context = symbols(b'c', 16);
+                let context: Block<Term> = std::array::from_fn(|at| Term::symbol(b'c', at));
                 let own = call.len % 2 == 1;
-                let block: Block<Term> = context[..].try_into().expect("16 bytes");
-                state = State::init(family, degree, &key, &nonce, own.then_some(block));
+                state = State::init(family, degree, &key, &nonce, own.then_some(context));
                 let key = self.memory("the key", key, false);
                 let nonce = self.memory("the nonce", nonce, false);
-                let context = if own { self.memory("the context", context, false) } else { 0 };
+                let context =
+                    if own { self.memory("the context", context.to_vec(), false) } else { 0 };
                 self.call(number, &[memory, d, key, nonce, context])?;
             }
             "advance" => {
                 // Encrypts, decrypts, absorbs.
                 for work in 0..3 {
                     let input = symbols(b'm' + work, call.len);
-                    let (src, dst) = if call.in_place && work < 2 {
-                        let at = self.memory(WORK[usize::from(work)], input.clone(), true);
-                        (at, at)
-                    } else {
-                        let src = self.memory("the input", input.clone(), false);
-                        (
-                            src,
-                            match work {
-                                2 => 0,
-                                _ => self.memory(
-                                    WORK[usize::from(work)],
-                                    symbols(b'o', call.len),
-                                    true,
-                                ),
-                            },
-                        )
+                    let in_place = call.in_place && work < 2;
+                    let src = self.memory("the data", input.clone(), in_place);
+                    let dst = match work {
+                        2 => 0,
+                        _ if in_place => src,
+                        _ => self.memory("the output", symbols(b'o', call.len), true),
                     };
-                    let fields = [src, dst, given].map(u64::to_le_bytes);
-                    let data = fields.concat().into_iter().map(Term::number).collect();
-                    let data = self.aligned("the data", data, false);
+                    let data = self.fields("the arguments", &[src, dst, given]);
                     self.call(number, &[memory, d, u64::from(work), data])?;
                     if work == 2 {
                         state.absorb(&input);
                     } else {
-                        let output = state.crypt(&input, work == 1);
-                        self.expect(WORK[usize::from(work)], &output)?;
+                        self.expect(dst, "the output", &state.crypt(&input, work == 1))?;
                     }
                 }
             }
             "keystream" => {
                 let step = self.memory("the key stream", symbols(b'o', state.rate()), true);
                 self.call(number, &[memory, d, step])?;
-                self.expect("the key stream", &state.keystream())?;
+                self.expect(step, "the key stream", &state.keystream())?;
             }
             "finalize" => {
                 let tag = self.memory("the tag", symbols(b't', call.tag_len), true);
-                let tag_len = call.tag_len as u64;
                 self.call(number, &[memory, d, call.ad_len as u64, given, tag, tag_len])?;
-                self.expect("the tag", &state.finalize(call.ad_len, call.len, call.tag_len))?;
+                let expected = state.finalize(call.ad_len, call.len, call.tag_len);
+                self.expect(tag, "the tag", &expected)?;
             }
             "finalize_mac" => {
                 let tag = self.memory("the tag", symbols(b't', call.tag_len), true);
-                self.call(number, &[memory, d, given, tag, call.tag_len as u64])?;
-                self.expect("the tag", &state.finalize_mac(call.len, call.tag_len))?;
-                let wiped = self.machine.memory.region("the state").iter();
-                for (at, byte) in wiped.enumerate() {
-                    if *byte != Term::number(0) && *byte != Term::symbol(b'x', at) {
+                self.call(number, &[memory, d, given, tag, tag_len])?;
+                self.expect(tag, "the tag", &state.finalize_mac(call.len, call.tag_len))?;
+                for (at, byte) in self.bytes(memory, size).into_iter().enumerate() {
+                    if byte != Term::number(0) && byte != Term::symbol(b'x', at) {
                         return Err("does not wipe the state".into());
                     }
                 }
@@ -439,40 +384,30 @@ impl<'a> Run<'a> {
             "words" | "resume" => {
                 let to = self.memory("the output", symbols(b'o', len), true);
                 self.call(words, &[memory, d, to])?;
-                self.expect("the output", &to_words(&state))?;
+                self.expect(to, "the output", &to_words(&state))?;
                 return self.check_stack(kernel);
             }
             other => return Err(format!("unknown: a kernel `{other}`")),
         }
         self.check_stack(kernel)?;
         // The state is the one that `resume` makes.
-        let found = self.machine.memory.region("the state").to_vec();
+        let found = self.bytes(memory, size);
         let from = self.memory("the new words", to_words(&state), false);
         let other = self.aligned("another state", symbols(b'x', size), true);
         self.call(resume, &[other, d, from])?;
-        if self.machine.memory.region("another state") != found {
-            return Err("the state is not what the standard says".into());
-        }
-        Ok(())
+        self.expect(other, "the state", &found)
     }
 }
 
-/// What a kernel for a message has to compute.
+/// What a kernel for a message has to compute, and where.
 struct Expected {
-    regions: [&'static str; 2],
+    output_at: u64,
     output: Vec<Term>,
+    tag_at: u64,
     tag: Vec<Term>,
+    /// The tag that the caller gives.
     given: Vec<Term>,
 }
-
-/// The outputs and tags of several messages.
-const REGIONS: [[&str; 2]; 4] = [
-    ["the output", "the tag"],
-    ["the second output", "the second tag"],
-    ["the third output", "the third tag"],
-    ["the fourth output", "the fourth tag"],
-];
-const WORK: [&str; 2] = ["the ciphertext", "the plaintext"];
 
 /// The words of a state as the kernel `words` writes them.
 fn to_words(state: &State<Term>) -> Vec<Term> {

@@ -1,103 +1,107 @@
-/* Runs single instructions for cpu.rs: reads how many records come, and the records, and writes
-   them back as they are afterwards. For Linux on x86-64 (-DWIDE: with AVX-512) and 64-bit ARM. */
+/* Runs single instructions for cpu.rs: reads records of registers, memory and an instruction from a
+   file, and prints them as they are after the instruction. For Linux on x86-64 and 64-bit ARM.
+
+   A trap follows the instruction. Its handler exchanges what was in the registers for what is in
+   the next record, so that the kernel does the rest. */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-struct record {
-    uint64_t general[32], flags, masks[8], unused[7];
-    uint8_t vectors[32][64], memory[4096], code[64];
-};
-/* At a place where instructions in records find the memory. */
-struct { struct record now; uint64_t host[32]; } *const shared = (void *)0x10000000;
-extern char slot[16];
-void run(void);
-
-#define NUMBERS_8 "0,1,2,3,4,5,6,7"
-#define NUMBERS_16 NUMBERS_8 ",8,9,10,11,12,13,14,15"
-#define NUMBERS_32 NUMBERS_16 ",16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31"
-#ifdef WIDE
-#define VECTORS(a, b) ".irp n," NUMBERS_32 "\n vmovdqu64 " a "zmm\\n" b "\n.endr\n"
-#define MASKS(a, b) ".irp n," NUMBERS_8 "\n kmovq " a "k\\n" b "\n.endr\n"
-#else
-#define VECTORS(a, b) ".irp n," NUMBERS_16 "\n vmovdqu " a "ymm\\n" b "\n.endr\n"
-#define MASKS(a, b)
-#endif
-
-__asm__(".globl run, slot\n"
+#include <ucontext.h>
 #ifdef __x86_64__
-".intel_syntax noprefix\n"
-".macro general what\n"
-" .irp n,8,9,10,11,12,13,14,15\n  \\what r\\n, \\n\n .endr\n"
-" \\what rax, 0\n \\what rcx, 1\n \\what rdx, 2\n \\what rbx, 3\n"
-" \\what rbp, 5\n \\what rsi, 6\n \\what rdi, 7\n \\what rsp, 4\n"
-".endm\n"
-".macro get register, n\n mov \\register, [0x10000000 + 8 * \\n]\n.endm\n"
-".macro put register, n\n mov [0x10000000 + 8 * \\n], \\register\n.endm\n"
-"run: push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n"
-" mov [0x10000000 + 6592], rsp\n"
-VECTORS("", ", [0x10000000 + 384 + 64 * \\n]")
-MASKS("", ", [0x10000000 + 264 + 8 * \\n]")
-" mov rsp, 0x10000000 + 256\n popfq\n general get\n"
-".balign 16\nslot: .skip 16\n"
-" general put\n mov rsp, 0x10000000 + 264\n pushfq\n"
-VECTORS("[0x10000000 + 384 + 64 * \\n], ", "")
-MASKS("[0x10000000 + 264 + 8 * \\n], ", "")
-" mov rsp, [0x10000000 + 6592]\n vzeroupper\n"
-" pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx\n ret\n"
-".att_syntax\n"
-#else
-/* The register of the thread holds x18 while no other register is free. */
-"run: ldr x0, =0x10000000\n ldr x1, =0x10000000 + 6592\n"
-" mrs x2, tpidr_el0\n mov x3, sp\n stp x2, x3, [x1]\n"
-" stp x19, x20, [x1, 16]\n stp x21, x22, [x1, 32]\n stp x23, x24, [x1, 48]\n"
-" stp x25, x26, [x1, 64]\n stp x27, x28, [x1, 80]\n stp x29, x30, [x1, 96]\n"
-" stp d8, d9, [x1, 112]\n stp d10, d11, [x1, 128]\n"
-" stp d12, d13, [x1, 144]\n stp d14, d15, [x1, 160]\n"
-" ldr x2, [x0, 256]\n msr nzcv, x2\n add x1, x0, 384\n"
-" .irp n," NUMBERS_32 "\n  ldr q\\n, [x1, 64 * \\n]\n .endr\n"
-" ldr x1, [x0, 248]\n mov sp, x1\n"
-" .irp n,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,0\n"
-"  ldr x\\n, [x0, 8 * \\n]\n .endr\n"
-".balign 16\nslot: .skip 16\n"
-" msr tpidr_el0, x18\n ldr x18, =0x10000000\n"
-" .irp n,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,19,20,21,22,23,24,25,26,27,28,29,30\n"
-"  str x\\n, [x18, 8 * \\n]\n .endr\n"
-" mrs x0, tpidr_el0\n str x0, [x18, 144]\n mov x0, sp\n str x0, [x18, 248]\n"
-" mrs x0, nzcv\n str x0, [x18, 256]\n add x1, x18, 384\n"
-" .irp n," NUMBERS_32 "\n  str q\\n, [x1, 64 * \\n]\n .endr\n"
-" ldr x1, =0x10000000 + 6592\n ldp x2, x3, [x1]\n msr tpidr_el0, x2\n mov sp, x3\n"
-" ldp x19, x20, [x1, 16]\n ldp x21, x22, [x1, 32]\n ldp x23, x24, [x1, 48]\n"
-" ldp x25, x26, [x1, 64]\n ldp x27, x28, [x1, 80]\n ldp x29, x30, [x1, 96]\n"
-" ldp d8, d9, [x1, 112]\n ldp d10, d11, [x1, 128]\n"
-" ldp d12, d13, [x1, 144]\n ldp d14, d15, [x1, 160]\n ret\n .ltorg\n"
+#include <cpuid.h>
 #endif
-);
 
-int main(void) {
-    uint32_t count;
-    uintptr_t size = sysconf(_SC_PAGESIZE), page = (uintptr_t)slot & -size;
-    if (mprotect((void *)page, size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0 ||
-        mmap(shared, sizeof *shared, PROT_READ | PROT_WRITE,
-            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != shared)
-        return 1;
-    while (fread(&count, sizeof count, 1, stdin) == 1) {
-        struct record *all = calloc(count, sizeof *all);
-        if (!all || fread(all, sizeof *all, count, stdin) != count) return 1;
-        for (struct record *one = all; one < all + count; one++) {
-            shared->now = *one;
-            memcpy(slot, one->code, sizeof slot);
-            __builtin___clear_cache(slot, slot + sizeof slot);
-            run();
-            *one = shared->now;
-        }
-        fwrite(all, sizeof *all, count, stdout);
-        fflush(stdout);
-        free(all);
+/* The addresses are those that instructions in records expect. */
+static struct record {
+    uint64_t general[32], flags, masks[8], unused[7];
+    uint8_t vectors[32][64], memory[1024], code[16];
+} *const record = (void *)0x4000000;
+static uint8_t *const slot = (void *)0x4001000;
+static FILE *file;
+
+static void exchange(void *a, void *b, size_t size) {
+    uint8_t kept[64];
+    memcpy(kept, a, size);
+    memcpy(a, b, size);
+    memcpy(b, kept, size);
+}
+
+#ifdef __x86_64__
+static const uint8_t trap[] = {0xcc};
+
+/* The place of a component in memory that XSAVE writes. */
+static uint8_t *component(uint8_t *saved, unsigned number) {
+    unsigned size, offset, unused;
+    __cpuid_count(13, number, size, offset, unused, unused);
+    return saved + offset;
+}
+
+static void exchange_registers(mcontext_t *context) {
+    static const int order[16] = {
+        REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+        REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+    uint8_t *saved = (uint8_t *)context->fpregs;
+    uint64_t known; /* the components that the kernel saves */
+    memcpy(&known, saved + 472, sizeof known);
+    memcpy(saved + 512, &known, sizeof known);
+    for (int n = 0; n < 16; n++) {
+        exchange(&context->gregs[order[n]], &record->general[n], 8);
+        exchange(saved + 160 + 16 * n, record->vectors[n], 16);
+        exchange(component(saved, 2) + 16 * n, record->vectors[n] + 16, 16);
     }
-    return 0;
+    exchange(&context->gregs[REG_EFL], &record->flags, 8);
+    if (known >> 5 & 7) { /* AVX-512 */
+        for (int n = 0; n < 8; n++) exchange(component(saved, 5) + 8 * n, &record->masks[n], 8);
+        for (int n = 0; n < 16; n++) {
+            exchange(component(saved, 6) + 32 * n, record->vectors[n] + 32, 32);
+            exchange(component(saved, 7) + 64 * n, record->vectors[16 + n], 64);
+        }
+    }
+    context->gregs[REG_RIP] = (uintptr_t)slot;
+}
+#else
+static const uint8_t trap[] = {0, 0, 0x20, 0xd4};
+
+static void exchange_registers(mcontext_t *context) {
+    struct fpsimd_context *saved = (void *)context->__reserved;
+    exchange(&context->sp, &record->general[31], 8);
+    exchange(&context->pstate, &record->flags, 8);
+    for (int n = 0; n < 31; n++) exchange(&context->regs[n], &record->general[n], 8);
+    for (int n = 0; n < 32; n++) exchange(&saved->vregs[n], record->vectors[n], 16);
+    /* No vectors of SVE follow, which would overwrite these. */
+    memset((uint8_t *)saved + saved->head.size, 0, sizeof(struct _aarch64_ctx));
+    context->pc = (uintptr_t)slot;
+}
+#endif
+
+static void step(int signal, siginfo_t *info, void *context) {
+    static int running;
+    (void)signal, (void)info;
+    mcontext_t *registers = &((ucontext_t *)context)->uc_mcontext;
+    if (running) {
+        exchange_registers(registers);
+        fwrite(record, sizeof *record, 1, stdout);
+    }
+    running = 1;
+    if (fread(record, sizeof *record, 1, file) != 1) exit(0);
+    memcpy(slot, record->code, sizeof record->code);
+    __builtin___clear_cache((char *)slot, (char *)slot + sizeof record->code);
+    exchange_registers(registers);
+}
+
+int main(int argc, char **argv) {
+    static char stack[1 << 16];
+    int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+    int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    struct sigaction action = {.sa_sigaction = step, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    if (!file || mmap(record, 0x2000, all, how, -1, 0) != record) return 1;
+    memcpy(slot + sizeof record->code, trap, sizeof trap);
+    sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof stack}, NULL);
+    sigaction(SIGTRAP, &action, NULL);
+    return raise(SIGTRAP);
 }

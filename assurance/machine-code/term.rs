@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::LazyLock;
 
 pub type Block<T> = [T; 16];
 
@@ -193,10 +194,12 @@ fn times(mut a: u8, mut b: u8) -> u8 {
     product
 }
 
-fn sbox(x: u8) -> u8 {
-    let inverse: u8 = (0..254).fold(1, |product, _| times(product, x));
-    (1..5).fold(inverse ^ 0x63, |sum, n| sum ^ inverse.rotate_left(n))
-}
+static SBOX: LazyLock<[u8; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|x| {
+        let inverse: u8 = (0..254).fold(1, |product, _| times(product, x as u8));
+        (1..5).fold(inverse ^ 0x63, |sum, n| sum ^ inverse.rotate_left(n))
+    })
+});
 
 impl Byte for Sample {
     fn number(value: u8) -> Self {
@@ -217,7 +220,7 @@ impl Byte for Sample {
     fn sub_and_shift(block: Block<Self>) -> Block<Self> {
         std::array::from_fn(|i| {
             let from = block[5 * i % 16];
-            Self { value: sbox(from.value), ..from }
+            Self { value: SBOX[usize::from(from.value)], ..from }
         })
     }
     fn mix(block: Block<Self>) -> Block<Self> {

@@ -112,6 +112,59 @@ impl<T: Byte> Value<T> {
     }
 }
 
+/// Arithmetic of both CPUs.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+    ShiftSigned,
+}
+
+impl Operation {
+    /// Computes with numbers of `size` bytes. Returns the result, the carry or borrow, and whether
+    /// there is an overflow.
+    pub fn compute(self, size: usize, a: u64, b: u64, carry: u64) -> (u64, bool, bool) {
+        let (bits, mask) = (8 * size as u64, u64::MAX >> (64 - 8 * size));
+        let (x, y, c) = (i128::from(a), i128::from(b), i128::from(carry));
+        let (signed_x, signed_y) = (sign_extend(a, size), sign_extend(b, size));
+        let (sx, sy) = (i128::from(signed_x), i128::from(signed_y));
+        let wide = |exact: i128, signed: i128| {
+            let result = exact as u64 & mask;
+            let overflow = i128::from(sign_extend(result, size)) != signed;
+            (result, exact as u128 & !u128::from(mask) != 0, overflow)
+        };
+        match self {
+            Operation::Add => wide(x + y + c, sx + sy + c),
+            Operation::Subtract => wide(x - y - c, sx - sy - c),
+            Operation::Multiply => {
+                let (product, _, overflow) = wide(sx * sy, sx * sy);
+                (product, overflow, overflow)
+            }
+            Operation::And => (a & b, false, false),
+            Operation::Or => (a | b, false, false),
+            Operation::Xor => (a ^ b, false, false),
+            Operation::ShiftLeft => {
+                (a << b & mask, b > 0 && a >> bits.saturating_sub(b) & 1 == 1, false)
+            }
+            Operation::ShiftRight => (a >> b, b > 0 && a >> (b - 1) & 1 == 1, false),
+            Operation::ShiftSigned => {
+                let shifted_out = b > 0 && signed_x >> (b - 1) & 1 == 1;
+                ((signed_x >> b) as u64 & mask, shifted_out, false)
+            }
+        }
+    }
+}
+
+pub fn sign_extend(value: u64, size: usize) -> i64 {
+    (value << (64 - 8 * size)) as i64 >> (64 - 8 * size)
+}
+
 /// A condition: whether all of these bytes are zero. Distinguishes a new case unless they are
 /// known.
 pub fn all_zero<T: Byte>(zeros: &mut Vec<Vec<T>>, bytes: &[T]) -> Flag {

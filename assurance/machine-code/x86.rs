@@ -4,18 +4,19 @@
 use iced_x86::{ConditionCode, FlowControl, RflagsBits};
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
 
-use crate::machine::Machine;
-use crate::term::Byte;
+use crate::machine::{Address, Decoded, Machine, Result, decide};
+use crate::term::{Block, Byte};
 use crate::value::Value::{Cases, Low, Number, Signs};
-use crate::value::{Flag, Value, all_zero};
+use crate::value::{Flag, Operation, Value, all_zero, sign_extend};
 
 /// The carry, zero, sign and overflow flags.
 const FLAGS: [u32; 4] = [RflagsBits::CF, RflagsBits::ZF, RflagsBits::SF, RflagsBits::OF];
 pub const RSP: usize = 4;
 
-/// Decodes a function.
-pub fn decode(code: &[u8], at: u64) -> Vec<Instruction> {
-    Decoder::with_ip(64, code, at, DecoderOptions::NONE).into_iter().collect()
+/// Decodes one instruction, and returns its length.
+pub fn decode(code: &[u8], ip: u64) -> Option<(usize, Decoded)> {
+    let i = Decoder::with_ip(64, code, ip, DecoderOptions::NONE).into_iter().next()?;
+    Some((i.len(), if i.is_invalid() { Decoded::Unknown } else { Decoded::X86(i) }))
 }
 
 pub fn text(i: &Instruction) -> String {
@@ -31,7 +32,45 @@ pub fn is_padding(i: &Instruction) -> bool {
         || i.mnemonic() == Mnemonic::Xchg && i.op0_register() == i.op1_register()
 }
 
-fn full(register: Register) -> Result<usize, String> {
+/// Whether it belongs to AVX-512.
+pub fn is_wide(i: &Instruction) -> bool {
+    i.encoding() == EncodingKind::EVEX || registers(i).any(Register::is_k)
+}
+
+fn registers(i: &Instruction) -> impl Iterator<Item = Register> {
+    (0..i.op_count()).map(|op| i.op_register(op))
+}
+
+pub fn form(i: &Instruction) -> Option<String> {
+    let kinds: Vec<OpKind> = i.op_kinds().collect();
+    let immediate = kinds.iter().position(|kind| *kind == OpKind::Immediate8);
+    let immediate = immediate.map(|op| i.immediate(op as u32));
+    let (mask, zeroes) = (i.op_mask() != Register::None, i.zeroing_masking());
+    let runs = i.flow_control() == FlowControl::Next && !is_padding(i);
+    runs.then(|| format!("{:?} {kinds:?} {immediate:?} {mask} {zeroes}", i.code()))
+}
+
+pub fn address(i: &Instruction) -> Address {
+    let number = |register: Register| {
+        (register != Register::None && register != Register::RIP)
+            .then(|| register.full_register().number())
+    };
+    Address {
+        base: number(i.memory_base()),
+        offset: i.memory_displacement64() as i64,
+        index: number(i.memory_index()),
+    }
+}
+
+/// The size of an operand.
+fn size_of(i: &Instruction, op: u32) -> usize {
+    match i.op_kind(op) {
+        OpKind::Register => i.op_register(op).size(),
+        _ => i.memory_size().size(),
+    }
+}
+
+fn full(register: Register) -> Result<usize> {
     match register {
         Register::AH | Register::BH | Register::CH | Register::DH => {
             Err("uses the second byte of a register".into())
@@ -39,12 +78,6 @@ fn full(register: Register) -> Result<usize, String> {
         _ => Ok(register.full_register().number()),
     }
 }
-
-fn sign_extend(value: u64, size: usize) -> i64 {
-    (value << (64 - 8 * size)) as i64 >> (64 - 8 * size)
-}
-
-type Result<T, E = String> = std::result::Result<T, E>;
 
 impl<T: Byte> Machine<'_, T> {
     fn get(&self, register: Register) -> Result<Value<T>> {
@@ -71,10 +104,6 @@ impl<T: Byte> Machine<'_, T> {
         Ok(())
     }
 
-    fn address(&self, i: &Instruction) -> Result<u64> {
-        self.sum(i)?.number("an address")
-    }
-
     /// The sum that a memory operand, or `lea`, stands for.
     fn sum(&self, i: &Instruction) -> Result<Value<T>> {
         if i.segment_prefix() != Register::None {
@@ -94,159 +123,154 @@ impl<T: Byte> Machine<'_, T> {
         Ok(sum)
     }
 
+    /// The address of the operand in memory, aligned as it has to be.
+    fn address(&self, i: &Instruction) -> Result<u64> {
+        use Mnemonic::*;
+        let (address, size) = (self.sum(i)?.number("an address")?, i.memory_size().size());
+        let aligned = match i.mnemonic() {
+            Movups | Movdqu => false,
+            Vmovdqa | Vmovdqa64 | Vmovaps | Vmovapd => true,
+            _ => i.encoding() == EncodingKind::Legacy && size == 16,
+        };
+        if aligned && !address.is_multiple_of(size as u64) {
+            return Err(format!("{address:#x} is not aligned"));
+        }
+        Ok(address)
+    }
+
     /// A number or bytes for general registers.
     fn operand(&self, i: &Instruction, op: u32) -> Result<Value<T>> {
         match i.op_kind(op) {
             OpKind::Register => self.get(i.op_register(op)),
-            OpKind::Memory => {
-                let mut bytes = [T::number(0); 8];
-                let size = i.memory_size().size();
-                self.memory.load(self.address(i)?, &mut bytes[..size])?;
-                Ok(Value::from_bytes(&bytes))
-            }
-            _ => Ok(Number(i.immediate(op)).truncate(self.size(i))),
-        }
-    }
-
-    /// The size of the first operand.
-    fn size(&self, i: &Instruction) -> usize {
-        match i.op0_kind() {
-            OpKind::Register => i.op0_register().size(),
-            _ => i.memory_size().size(),
+            OpKind::Memory => self.load(self.address(i)?, i.memory_size().size()),
+            _ => Ok(Number(i.immediate(op)).truncate(size_of(i, 0))),
         }
     }
 
     fn put(&mut self, i: &Instruction, value: Value<T>) -> Result<()> {
         match i.op0_kind() {
             OpKind::Register => self.set(i.op0_register(), value),
-            _ => {
-                let size = i.memory_size().size();
-                self.memory.store(self.address(i)?, &value.bytes()?[..size])
-            }
+            _ => self.store(self.address(i)?, value, i.memory_size().size()),
         }
     }
 
-    /// A vector operand, of which `size` bytes count.
-    fn vector(&self, i: &Instruction, op: u32, size: usize) -> Result<[T; 64]> {
-        if i.op_kind(op) == OpKind::Register {
-            let register = i.op_register(op);
-            return if register.is_vector_register() {
-                Ok(self.vectors[register.number()])
-            } else {
-                let mut bytes = [T::number(0); 64];
-                bytes[..8].copy_from_slice(&self.get(register)?.bytes()?);
-                Ok(bytes)
-            };
-        }
-        if i.is_broadcast() {
-            return Err("unknown: broadcasts an operand".into());
-        }
-        let mut bytes = [T::number(0); 64];
-        let address = self.address(i)?;
-        self.check_alignment(i, address)?;
-        self.memory.load(address, &mut bytes[..size])?;
-        Ok(bytes)
+    fn mask_register(&self, register: Register) -> Result<u64> {
+        Ok(self.masks[register.number()].ok_or("a mask depends on a secret")?)
     }
 
-    fn check_alignment(&self, i: &Instruction, address: u64) -> Result<()> {
-        use Mnemonic::*;
-        let size = i.memory_size().size() as u64;
-        let aligned = match i.mnemonic() {
-            Movups | Movdqu | Movd | Movq => false,
-            Vmovdqa | Vmovdqa64 | Vmovaps | Vmovapd => true,
-            _ => i.encoding() == EncodingKind::Legacy && size == 16,
-        };
-        if aligned && !address.is_multiple_of(size) {
-            return Err(format!("{address:#x} is not aligned"));
-        }
-        Ok(())
-    }
-
-    /// Writes a vector register. Without VEX the bytes above stay.
-    fn put_vector(&mut self, i: &Instruction, value: &[T]) -> Result<()> {
-        let to = &mut self.vectors[i.op0_register().number()];
-        if i.encoding() != EncodingKind::Legacy {
-            to.fill(T::number(0));
-        }
-        to[..value.len()].copy_from_slice(value);
-        Ok(())
-    }
-
-    /// Which bytes an instruction with a mask applies to.
+    /// Which bytes a move applies to. Other instructions with masks are not known.
     fn mask(&self, i: &Instruction) -> Result<u64> {
         if i.op_mask() == Register::None {
             return Ok(u64::MAX);
         }
-        let mask = self.masks[i.op_mask().number()].ok_or("a mask depends on a secret")?;
-        match i.mnemonic() {
-            Mnemonic::Vmovdqu8 => Ok(mask),
-            Mnemonic::Vmovdqu64 => Ok((0..8)
-                .filter(|n| mask >> n & 1 == 1)
-                .fold(0, |bytes, n| bytes | 0xff << (8 * n))),
-            _ => Err("unknown: a mask".into()),
-        }
-    }
-
-    /// Moves of vectors, which can have a mask of bytes.
-    fn move_vector(&mut self, i: &Instruction, size: usize) -> Result<()> {
-        let mask = self.mask(i)?;
-        if i.op_mask() == Register::None {
-            let value = self.vector(i, 1, size)?;
-            if i.op0_kind() == OpKind::Register {
-                return self.put_vector(i, &value[..size]);
-            }
-            let address = self.address(i)?;
-            self.check_alignment(i, address)?;
-            return self.memory.store(address, &value[..size]);
-        }
-        let in_memory = |op: u32| i.op_kind(op) == OpKind::Memory;
-        let address = if in_memory(0) || in_memory(1) { self.address(i)? } else { 0 };
-        let mut value = if in_memory(0) || i.zeroing_masking() {
-            [T::number(0); 64]
-        } else {
-            self.vectors[i.op0_register().number()]
+        let element = match i.mnemonic() {
+            Mnemonic::Vmovdqu8 => 1,
+            Mnemonic::Vmovdqu64 => 8,
+            _ => return Err("unknown: a mask".into()),
         };
-        for at in (0..size).filter(|at| mask >> at & 1 == 1) {
-            let address = address.wrapping_add(at as u64);
-            if in_memory(1) {
-                self.memory.load(address, &mut value[at..=at])?;
-            } else {
-                value[at] = self.vectors[i.op1_register().number()][at];
-                if in_memory(0) {
-                    self.memory.store(address, &value[at..=at])?;
-                }
+        let mask = self.mask_register(i.op_mask())?;
+        Ok((0..64).fold(0, |bytes, n| bytes | (mask >> (n / element) & 1) << n))
+    }
+
+    /// The bytes of an operand of an instruction on vectors, and zeros after them.
+    fn vector(&self, i: &Instruction, op: u32) -> Result<[T; 64]> {
+        let mut bytes = [T::number(0); 64];
+        let register = i.op_register(op);
+        if register.is_vector_register() {
+            return Ok(self.vectors[register.number()]);
+        }
+        if i.op_kind(op) == OpKind::Register {
+            bytes[..8].copy_from_slice(&self.get(register)?.bytes()?);
+            return Ok(bytes);
+        }
+        let (address, size, mask) = (self.address(i)?, i.memory_size().size(), self.mask(i)?);
+        if mask == u64::MAX {
+            self.memory.load(address, &mut bytes[..size])?;
+            return Ok(bytes);
+        }
+        for n in (0..size).filter(|n| mask >> n & 1 == 1) {
+            self.memory.load(address.wrapping_add(n as u64), &mut bytes[n..=n])?;
+        }
+        Ok(bytes)
+    }
+
+    /// Writes the first operand. Without VEX the bytes above stay in a vector register.
+    fn put_vector(&mut self, i: &Instruction, value: &[T; 64]) -> Result<()> {
+        let (register, size, mask) = (i.op0_register(), size_of(i, 0), self.mask(i)?);
+        if i.op0_kind() == OpKind::Memory {
+            let address = self.address(i)?;
+            if mask == u64::MAX {
+                return self.memory.store(address, &value[..size]);
+            }
+            for n in (0..size).filter(|n| mask >> n & 1 == 1) {
+                self.memory.store(address.wrapping_add(n as u64), &value[n..=n])?;
+            }
+            return Ok(());
+        }
+        if !register.is_vector_register() {
+            return self.set(register, Value::from_bytes(&value[..size]));
+        }
+        let to = &mut self.vectors[register.number()];
+        for n in 0..size {
+            if mask >> n & 1 == 1 {
+                to[n] = value[n];
+            } else if i.zeroing_masking() {
+                to[n] = T::number(0);
             }
         }
-        if in_memory(0) { Ok(()) } else { self.put_vector(i, &value[..size]) }
+        if i.encoding() != EncodingKind::Legacy {
+            to[size..].fill(T::number(0));
+        }
+        Ok(())
     }
 
-    /// The two sources: without VEX, the first is also the destination.
-    fn two(&self, i: &Instruction, size: usize) -> Result<[[T; 64]; 2]> {
+    /// All operands that are read, with 64 bytes each. Without VEX the first is also written.
+    fn sources(&self, i: &Instruction) -> Result<Vec<T>> {
         let first = if i.encoding() == EncodingKind::Legacy { 0 } else { 1 };
-        Ok([self.vector(i, first, size)?, self.vector(i, first + 1, size)?])
+        let mut sources = Vec::with_capacity(128);
+        for op in first..i.op_count() {
+            if i.op_kind(op) != OpKind::Immediate8 {
+                sources.extend(self.vector(i, op)?);
+            }
+        }
+        Ok(sources)
     }
 
-    fn bytewise(&mut self, i: &Instruction, size: usize, f: impl Fn(T, T) -> T) -> Result<()> {
-        self.mask(i)?;
-        let [a, b] = self.two(i, size)?;
-        let value: [T; 64] = std::array::from_fn(|n| if n < size { f(a[n], b[n]) } else { a[n] });
-        self.put_vector(i, &value[..size])
+    /// Computes each byte from those of the two sources.
+    fn bytewise(&mut self, i: &Instruction, f: impl Fn(T, T) -> T) -> Result<()> {
+        let sources = self.sources(i)?;
+        let mut value = [T::number(0); 64];
+        for n in 0..size_of(i, 0) {
+            value[n] = f(sources[n], sources[64 + n]);
+        }
+        self.put_vector(i, &value)
     }
 
-    /// Makes a vector of pieces of `piece` bytes: which of `source` is at each place.
+    /// Makes a vector of pieces of `piece` bytes: which of the sources' is at each place.
     fn pieces(
         &mut self,
         i: &Instruction,
-        size: usize,
         piece: usize,
-        source: &[T],
         which: impl Fn(usize) -> Option<usize>,
     ) -> Result<()> {
-        self.mask(i)?;
-        let at =
-            |n: usize| which(n / piece).map_or(T::number(0), |p| source[p * piece + n % piece]);
-        let value: [T; 64] = std::array::from_fn(|n| if n < size { at(n) } else { source[0] });
-        self.put_vector(i, &value[..size])
+        let sources = self.sources(i)?;
+        self.pieces_of(i, &sources, piece, which)
+    }
+
+    fn pieces_of(
+        &mut self,
+        i: &Instruction,
+        sources: &[T],
+        piece: usize,
+        which: impl Fn(usize) -> Option<usize>,
+    ) -> Result<()> {
+        let mut value = [T::number(0); 64];
+        for (n, to) in value[..size_of(i, 0)].chunks_mut(piece).enumerate() {
+            if let Some(from) = which(n) {
+                to.copy_from_slice(&sources[from * piece..][..piece]);
+            }
+        }
+        self.put_vector(i, &value)
     }
 
     /// The condition of a conditional instruction.
@@ -273,454 +297,312 @@ impl<T: Byte> Machine<'_, T> {
         }
     }
 
-    fn decide(&self, i: &Instruction) -> Result<bool> {
-        match self.condition(i.condition_code()) {
-            Some(0) => Ok(false),
-            Some(0xffff) => Ok(true),
-            _ => Err("the decision depends on a secret".into()),
-        }
-    }
-
-    /// Arithmetic with two operands: the result, or none for a comparison.
-    fn arithmetic(&mut self, i: &Instruction, a: Value<T>, b: Value<T>) -> Result<()> {
+    /// Arithmetic with two operands, which writes the first one unless it only compares.
+    fn arithmetic_x86(&mut self, i: &Instruction) -> Result<()> {
         use Mnemonic::*;
-        let (m, size) = (i.mnemonic(), self.size(i));
-        let top = 8 * size as u32 - 1;
-        let mask = u64::MAX >> (63 - top);
-        let needs_carry = matches!(m, Adc | Sbb);
-        let carry = match self.flags[0] {
-            _ if !needs_carry => 0,
-            Some(0) => 0,
-            Some(0xffff) => 1,
-            _ => return Err("the carry depends on a secret".into()),
-        };
-        // The result, and the carry and overflow flags above it.
-        let compute = move |a: u64, b: u64| -> (u64, bool, bool) {
-            let wide = |sum: i128, signed: i128| {
-                let result = sum as u64 & mask;
-                (
-                    result,
-                    sum as u128 & !u128::from(mask) != 0,
-                    i128::from(sign_extend(result, size)) != signed,
-                )
-            };
-            let (x, y, c) = (i128::from(a), i128::from(b), i128::from(carry));
-            let (sx, sy) = (i128::from(sign_extend(a, size)), i128::from(sign_extend(b, size)));
-            let by = b as u32 & if size == 8 { 63 } else { 31 };
-            match m {
-                Add | Adc => wide(x + y + c, sx + sy + c),
-                Inc => wide(x + 1, sx + 1),
-                Sub | Sbb | Cmp => wide(x - y - c, sx - sy - c),
-                Dec => wide(x - 1, sx - 1),
-                Neg => wide(-x, -sx),
-                And | Test => (a & b, false, false),
-                Or => (a | b, false, false),
-                Xor => (a ^ b, false, false),
-                Shl => {
-                    (a << by & mask, by > 0 && a >> (top + 1).saturating_sub(by) & 1 == 1, false)
+        let (m, size, last) = (i.mnemonic(), size_of(i, 0), i.op_count() - 1);
+        let (a, b) = (self.operand(i, last.saturating_sub(1))?, self.operand(i, last)?);
+        let same = i.op1_kind() == OpKind::Register && i.op0_register() == i.op1_register();
+        let (operation, values) = match m {
+            Add | Adc => (Operation::Add, [a, b]),
+            Sub | Xor if same => (Operation::Xor, [Number(0); 2]),
+            Sub | Sbb | Cmp => (Operation::Subtract, [a, b]),
+            Inc => (Operation::Add, [a, Number(1)]),
+            Dec => (Operation::Subtract, [a, Number(1)]),
+            Neg => (Operation::Subtract, [Number(0), a]),
+            Imul => (Operation::Multiply, [a, b]),
+            And | Test => (Operation::And, [a, b]),
+            Or => (Operation::Or, [a, b]),
+            Xor => (Operation::Xor, [a, b]),
+            Shl | Shr | Sar => {
+                let by = b.number("a shift count")? & if size == 8 { 63 } else { 31 };
+                if by == 0 {
+                    return self.put(i, a);
                 }
-                Shr => (a >> by, by > 0 && a >> (by - 1) & 1 == 1, false),
-                Sar => (
-                    (sign_extend(a, size) >> by) as u64 & mask,
-                    by > 0 && sign_extend(a, size) >> (by - 1) & 1 == 1,
-                    false,
-                ),
-                Imul => {
-                    let (product, _, overflow) = wide(sx * sy, sx * sy);
-                    (product, overflow, overflow)
-                }
-                _ => unreachable!("not arithmetic"),
-            }
-        };
-        let is_shift = matches!(m, Shl | Shr | Sar);
-        let by =
-            |b: Value<T>| b.number("a shift count").map(|by| by & if size == 8 { 63 } else { 31 });
-        let result = match a.map(b, |a, b| compute(a, b).0) {
-            Some(result) => {
-                if is_shift && by(b)? == 0 {
-                    return self.put(i, result);
-                }
-                let flag = |f: &dyn Fn((u64, bool, bool)) -> bool| {
-                    let case = |n| Some(f(compute(a.case(n)?, b.case(n)?)));
-                    (0..16).try_fold(0, |set, n| Some(set | u16::from(case(n)?) << n))
+                let operation = match m {
+                    Shl => Operation::ShiftLeft,
+                    Shr => Operation::ShiftRight,
+                    _ => Operation::ShiftSigned,
                 };
-                let (modified, undefined) = (i.rflags_modified(), i.rflags_undefined());
-                let sign = |(result, ..): (u64, bool, bool)| result >> top & 1 == 1;
-                let zero = |(result, ..): (u64, bool, bool)| result == 0;
-                let new = [flag(&|(_, carry, _)| carry), flag(&zero), flag(&sign), flag(&|r| r.2)];
-                for n in 0..4 {
-                    if undefined & FLAGS[n] != 0 || is_shift && n == 3 {
-                        self.flags[n] = None;
-                    } else if modified & FLAGS[n] != 0 {
-                        self.flags[n] = new[n];
-                    }
-                }
-                result
+                (operation, [a, Number(by)])
             }
-            None => {
-                self.flags = [None; 4];
-                match (m, a, b) {
-                    (Cmp | Xor, Signs(bytes), Number(0xffff)) => {
-                        let top = T::number(0x80);
-                        let zeros = bytes.map(|byte| byte.and(top).xor(top));
-                        self.flags[1] = all_zero(&mut self.zeros, &zeros);
-                        Signs(bytes.map(T::not))
-                    }
-                    (Xor, ..) => a.bytewise(b, T::xor)?,
-                    (And, ..) => a.bytewise(b, T::and)?,
-                    (Or, ..) => a.bytewise(b, T::or)?,
-                    (Shl, ..) => a.shift(by(b)? as i64)?,
-                    (Shr, ..) => a.shift(-(by(b)? as i64))?,
-                    _ => return Err("unknown: arithmetic with secrets".into()),
-                }
-            }
+            _ => return Err("unknown".into()),
         };
+        let carry = match m {
+            Adc | Sbb => u64::from(decide(self.flags[0])?),
+            _ => 0,
+        };
+        let (result, flags) = self.arithmetic(operation, size, values, carry)?;
+        for n in 0..4 {
+            let is_overflow_of_shift = n == 3 && matches!(m, Shl | Shr | Sar);
+            if i.rflags_undefined() & FLAGS[n] != 0 || is_overflow_of_shift {
+                self.flags[n] = None;
+            } else if i.rflags_modified() & FLAGS[n] != 0 {
+                self.flags[n] = flags[n];
+            }
+        }
         if matches!(m, Cmp | Test) { Ok(()) } else { self.put(i, result) }
     }
 
     fn push(&mut self, value: Value<T>) -> Result<()> {
         let at = self.general[RSP].number("the stack pointer")?.wrapping_sub(8);
         self.general[RSP] = Number(at);
-        let bytes = self.storable(value)?;
-        self.memory.store(at, &bytes)
+        self.store(at, value, 8)
     }
 
     pub fn pop(&mut self) -> Result<Value<T>> {
         let at = self.general[RSP].number("the stack pointer")?;
-        let mut bytes = [T::number(0); 8];
-        self.memory.load(at, &mut bytes)?;
         self.general[RSP] = Number(at.wrapping_add(8));
-        Ok(Value::from_bytes(&bytes))
+        self.load(at, 8)
     }
 
-    /// Runs an instruction and sets `ip` to the next one.
-    pub fn step(&mut self, i: &Instruction) -> Result<()> {
-        self.ip = i.next_ip();
-        match i.flow_control() {
-            FlowControl::Next => {}
-            FlowControl::ConditionalBranch => {
-                if self.decide(i)? {
-                    self.ip = i.near_branch_target();
-                }
-                return Ok(());
-            }
-            FlowControl::UnconditionalBranch => {
-                self.ip = i.near_branch_target();
-                return Ok(());
-            }
-            FlowControl::IndirectBranch => {
-                self.ip = self.operand(i, 0)?.number("a jump")?;
-                return Ok(());
-            }
-            FlowControl::Call => {
-                self.ip = i.near_branch_target();
-                return self.push(Number(i.next_ip()));
-            }
-            FlowControl::IndirectCall => {
-                self.ip = self.operand(i, 0)?.number("a call")?;
-                return self.push(Number(i.next_ip()));
-            }
-            FlowControl::Return => {
-                self.ip = self.pop()?.number("the return address")?;
-                return Ok(());
-            }
-            _ => return Err("unknown".into()),
-        }
+    /// Runs an instruction. `ip` is that of the next one already.
+    pub fn step_x86(&mut self, i: &Instruction) -> Result<()> {
         if i.has_rep_prefix() || i.has_lock_prefix() || i.has_repne_prefix() {
             return Err("unknown: a prefix".into());
         }
-        if is_padding(i) {
-            return Ok(());
+        let next = i.next_ip();
+        match i.flow_control() {
+            FlowControl::Next if is_padding(i) => return Ok(()),
+            FlowControl::Next if registers(i).any(Register::is_vector_register) => {
+                return self.step_vectors(i);
+            }
+            FlowControl::Next => return self.step_general(i),
+            FlowControl::ConditionalBranch => {
+                if decide(self.condition(i.condition_code()))? {
+                    self.ip = i.near_branch_target();
+                }
+            }
+            FlowControl::UnconditionalBranch => self.ip = i.near_branch_target(),
+            FlowControl::IndirectBranch => self.ip = self.operand(i, 0)?.number("a jump")?,
+            FlowControl::Call => {
+                self.ip = i.near_branch_target();
+                self.push(Number(next))?;
+            }
+            FlowControl::IndirectCall => {
+                self.ip = self.operand(i, 0)?.number("a call")?;
+                self.push(Number(next))?;
+            }
+            FlowControl::Return => self.ip = self.pop()?.number("the return address")?,
+            _ => return Err("unknown".into()),
         }
-        let on_vectors = (0..i.op_count()).any(|op| i.op_register(op).is_vector_register());
-        if on_vectors || i.mnemonic() == Mnemonic::Vzeroupper {
-            self.step_vectors(i)
-        } else {
-            self.step_general(i)
-        }
+        Ok(())
     }
 
     fn step_general(&mut self, i: &Instruction) -> Result<()> {
         use Mnemonic::*;
-        let size = self.size(i);
-        let k = |op: u32| i.op_register(op).number();
-        match i.mnemonic() {
-            Mov | Movzx => {
-                let value = self.operand(i, 1)?;
-                self.put(i, value)
-            }
+        let size = size_of(i, 0);
+        let result = match i.mnemonic() {
+            Mov | Movzx => self.operand(i, 1)?,
             Movsxd | Movsx => {
-                let from = if i.op1_kind() == OpKind::Memory {
-                    i.memory_size().size()
-                } else {
-                    i.op1_register().size()
-                };
                 let value = self.operand(i, 1)?.number("a number with a sign")?;
-                self.put(i, Number(sign_extend(value, from) as u64))
+                Number(sign_extend(value, size_of(i, 1)) as u64)
             }
-            Lea => {
-                let sum = self.sum(i)?.truncate(size);
-                self.put(i, sum)
-            }
-            Xor | Sub
-                if i.op1_kind() == OpKind::Register && i.op0_register() == i.op1_register() =>
-            {
-                self.arithmetic(i, Number(0), Number(0))
-            }
-            Test if i.op1_kind() == OpKind::Register && i.op0_register() == i.op1_register() => {
-                let value = self.operand(i, 0)?;
-                self.arithmetic(i, value, value)
-            }
-            Add | Adc | Sub | Sbb | Cmp | And | Or | Xor | Test | Shl | Shr | Sar => {
-                let (a, b) = (self.operand(i, 0)?, self.operand(i, 1)?);
-                self.arithmetic(i, a, b)
-            }
-            Inc | Dec | Neg => {
-                let a = self.operand(i, 0)?;
-                self.arithmetic(i, a, Number(0))
-            }
-            Imul if i.op_count() >= 2 => {
-                let last = i.op_count() - 1;
-                let (a, b) = (self.operand(i, last - 1)?, self.operand(i, last)?);
-                a.number("a factor")?;
-                b.number("a factor")?;
-                self.arithmetic(i, a, b)
-            }
+            Lea => self.sum(i)?,
             Not => {
                 let value = self.operand(i, 0)?;
-                let result = match value.map(Number(0), |a, _| !a) {
+                match value.map(Number(0), |a, _| !a) {
                     Some(result) => result,
                     None => value.bytewise(Number(0), |a, _| a.not())?,
-                };
-                self.put(i, result)
-            }
-            Div if size >= 4 => {
-                let [a, d] = if size == 8 {
-                    [Register::RAX, Register::RDX]
-                } else {
-                    [Register::EAX, Register::EDX]
-                };
-                let number = |value: Value<T>| value.number("a division").map(u128::from);
-                let (high, low) = (number(self.get(d)?)?, number(self.get(a)?)?);
-                let (by, of) = (number(self.operand(i, 0)?)?, high << (8 * size) | low);
-                if by <= high {
-                    return Err("a division overflows".into());
                 }
-                self.flags = [None; 4];
-                self.set(a, Number((of / by) as u64))?;
-                self.set(d, Number((of % by) as u64))
             }
+            Div if size >= 4 => return self.divide(i, size),
             Push => {
                 let value = self.operand(i, 0)?;
-                self.push(value)
+                return self.push(value);
             }
-            Pop => {
-                let value = self.pop()?;
-                self.put(i, value)
-            }
+            Pop => self.pop()?,
             Kmovb | Kmovw | Kmovd | Kmovq => {
-                let bits = match i.mnemonic() {
-                    Kmovb => 8,
-                    Kmovw => 16,
-                    Kmovd => 32,
-                    _ => 64,
+                let value = if i.op1_register().is_k() {
+                    self.mask_register(i.op1_register())?
+                } else {
+                    self.operand(i, 1)?.number("a mask")?
                 };
-                let low = u64::MAX >> (64 - bits);
+                let value = match i.mnemonic() {
+                    Kmovb => value & 0xff,
+                    Kmovw => value & 0xffff,
+                    Kmovd => value & 0xffff_ffff,
+                    _ => value,
+                };
                 if i.op0_register().is_k() {
-                    let value = if i.op1_register().is_k() {
-                        self.masks[k(1)]
-                    } else {
-                        Some(self.operand(i, 1)?.number("a mask")?)
-                    };
-                    self.masks[k(0)] = Some(value.ok_or("a mask depends on a secret")? & low);
+                    self.masks[i.op0_register().number()] = Some(value);
                     return Ok(());
                 }
-                let value = self.masks[k(1)].ok_or("a mask depends on a secret")?;
-                self.put(i, Number(value & low))
+                Number(value)
             }
             Kunpckwd | Kunpckdq => {
                 let bits = if i.mnemonic() == Kunpckwd { 16 } else { 32 };
-                let low = |mask: Option<u64>| {
-                    mask.map(|mask| mask & ((1 << bits) - 1)).ok_or("a mask depends on a secret")
-                };
-                self.masks[k(0)] = Some(low(self.masks[k(1)])? << bits | low(self.masks[k(2)])?);
-                Ok(())
+                let high = self.mask_register(i.op1_register())? << bits;
+                let low = self.mask_register(i.op2_register())? & ((1 << bits) - 1);
+                self.masks[i.op0_register().number()] =
+                    Some(high & ((1 << bits) - 1) << bits | low);
+                return Ok(());
             }
-            m if i.condition_code() != ConditionCode::None => {
-                if size == 1 && i.op_count() == 1 && format!("{m:?}").starts_with("Set") {
-                    let set = Value::flag(self.condition(i.condition_code()));
-                    return self.put(i, set.ok_or("a flag depends on a secret")?);
-                }
-                if format!("{m:?}").starts_with("Cmov") {
-                    // The source is read, and the upper half zeroed, in any case.
-                    let (old, new) = (self.operand(i, 0)?, self.operand(i, 1)?);
-                    let value = if self.decide(i)? { new } else { old };
-                    return self.put(i, value);
-                }
-                Err("unknown".into())
+            // `set` has one operand, and `cmov` has two.
+            _ if i.condition_code() != ConditionCode::None && i.op_count() == 1 => {
+                let set = Value::flag(self.condition(i.condition_code()));
+                set.ok_or("a flag depends on a secret")?
             }
-            _ => Err("unknown".into()),
+            _ if i.condition_code() != ConditionCode::None && i.op_count() == 2 => {
+                // The source is read, and the upper half zeroed, in any case.
+                let (old, new) = (self.operand(i, 0)?, self.operand(i, 1)?);
+                if decide(self.condition(i.condition_code()))? { new } else { old }
+            }
+            Vzeroupper => {
+                self.vectors[..16].iter_mut().for_each(|v| v[16..].fill(T::number(0)));
+                return Ok(());
+            }
+            Imul if i.op_count() == 1 => return Err("unknown".into()),
+            _ if i.op_count() > 0 => return self.arithmetic_x86(i),
+            _ => return Err("unknown".into()),
+        };
+        self.put(i, result)
+    }
+
+    fn divide(&mut self, i: &Instruction, size: usize) -> Result<()> {
+        let [a, d] = match size {
+            8 => [Register::RAX, Register::RDX],
+            _ => [Register::EAX, Register::EDX],
+        };
+        let number = |value: Value<T>| value.number("a division").map(u128::from);
+        let (high, low) = (number(self.get(d)?)?, number(self.get(a)?)?);
+        let (by, of) = (number(self.operand(i, 0)?)?, high << (8 * size) | low);
+        if by <= high {
+            return Err("a division overflows".into());
         }
+        self.flags = [None; 4];
+        self.set(a, Number((of / by) as u64))?;
+        self.set(d, Number((of % by) as u64))
     }
 
     fn step_vectors(&mut self, i: &Instruction) -> Result<()> {
         use Mnemonic::*;
-        let size = if i.op_count() > 0 { self.size(i) } else { 0 };
+        if i.is_broadcast() {
+            return Err("unknown: broadcasts an operand".into());
+        }
+        let size = size_of(i, 0);
         let immediate = || i.immediate(i.op_count() - 1) as usize;
         match i.mnemonic() {
             Movaps | Movups | Movdqa | Movdqu | Vmovaps | Vmovups | Vmovapd | Vmovupd | Vmovdqa
-            | Vmovdqu | Vmovdqa64 | Vmovdqu64 | Vmovdqu8 => self.move_vector(i, size),
+            | Vmovdqu | Vmovdqa64 | Vmovdqu64 | Vmovdqu8 => {
+                let value = self.vector(i, 1)?;
+                self.put_vector(i, &value)
+            }
             Movd | Movq | Vmovd | Vmovq | Vmovss if i.op_count() == 2 => {
+                let mut value = self.vector(i, 1)?;
                 let size = if matches!(i.mnemonic(), Movq | Vmovq) { 8 } else { 4 };
-                if i.op0_kind() == OpKind::Memory {
-                    let value = self.vector(i, 1, size)?;
-                    return self.memory.store(self.address(i)?, &value[..size]);
-                }
-                let value = self.vector(i, 1, size)?;
-                if !i.op0_register().is_vector_register() {
-                    return self.set(i.op0_register(), Value::from_bytes(&value[..size]));
-                }
-                let mut extended = [T::number(0); 16];
-                extended[..size].copy_from_slice(&value[..size]);
-                self.put_vector(i, &extended)
+                value[size..].fill(T::number(0));
+                self.put_vector(i, &value)
             }
             Pxor | Xorps | Xorpd | Vpxor | Vpxord | Vpxorq | Vxorps | Vxorpd => {
-                self.bytewise(i, size, T::xor)
+                self.bytewise(i, T::xor)
             }
             Pand | Andps | Andpd | Vpand | Vpandd | Vpandq | Vandps | Vandpd => {
-                self.bytewise(i, size, T::and)
+                self.bytewise(i, T::and)
             }
-            Por | Orps | Vpor | Vpord | Vporq | Vorps => self.bytewise(i, size, T::or),
-            Pandn | Vpandn => self.bytewise(i, size, |a, b| a.not().and(b)),
+            Por | Orps | Vpor | Vpord | Vporq | Vorps => self.bytewise(i, T::or),
+            Pandn | Vpandn => self.bytewise(i, |a, b| a.not().and(b)),
             Pcmpeqb | Vpcmpeqb if i.op0_register().is_vector_register() => {
-                self.bytewise(i, size, |a, b| a.xor(b).is_zero())
+                self.bytewise(i, |a, b| a.xor(b).is_zero())
             }
             Vpternlogq | Vpternlogd => {
-                self.mask(i)?;
-                let [a, b] = [self.vector(i, 0, size)?, self.vector(i, 1, size)?];
-                let (c, table) = (self.vector(i, 2, size)?, immediate());
-                // The sum of the products whose factors' sets of bits add up to an odd number.
-                let value: [T; 64] = std::array::from_fn(|n| {
-                    (0..8).fold(T::number(0), |sum, set: usize| {
-                        let odd =
-                            (0..8).filter(|s| s & !set == 0).map(|s| table >> s & 1).sum::<usize>();
-                        if odd % 2 == 0 {
-                            return sum;
-                        }
-                        let factors = [(4, a[n]), (2, b[n]), (1, c[n])];
-                        let product = factors.iter().filter(|(bit, _)| set & bit != 0);
-                        sum.xor(product.fold(T::number(0xff), |p, (_, factor)| p.and(*factor)))
-                    })
+                let factors = [self.vector(i, 2)?, self.vector(i, 1)?, self.vector(i, 0)?];
+                let table = immediate();
+                // The sum of the products of those sets of factors whose subsets have an odd
+                // number of ones in the table.
+                let is_odd = |set: &usize| {
+                    let subsets = (0..8).filter(|subset| subset & !set == 0);
+                    subsets.fold(0, |sum, subset| sum ^ table >> subset & 1) == 1
+                };
+                let sets: Vec<usize> = (0..8).filter(is_odd).collect();
+                let product = |set: usize, n: usize| {
+                    let of = (0..3).filter(|factor| set >> factor & 1 == 1);
+                    of.fold(T::number(0xff), |product, factor| product.and(factors[factor][n]))
+                };
+                let value = std::array::from_fn(|n| {
+                    sets.iter().fold(T::number(0), |sum, set| sum.xor(product(*set, n)))
                 });
-                self.put_vector(i, &value[..size])
+                self.put_vector(i, &value)
             }
             Aesenc | Vaesenc => {
-                self.mask(i)?;
-                let [mut a, b] = self.two(i, size)?;
+                let sources = self.sources(i)?;
+                let mut value = [T::number(0); 64];
                 for lane in (0..size).step_by(16) {
-                    let block = |from: &[T; 64]| from[lane..lane + 16].try_into().expect("16");
-                    let round = crate::aegis::aes(block(&a), block(&b));
-                    a[lane..lane + 16].copy_from_slice(&round);
+                    let block = |at: usize| -> Block<T> {
+                        sources[at + lane..][..16].try_into().expect("16 bytes")
+                    };
+                    let round = crate::aegis::aes(block(0), block(64));
+                    value[lane..lane + 16].copy_from_slice(&round);
                 }
-                self.put_vector(i, &a[..size])
+                self.put_vector(i, &value)
             }
             Pshufb | Vpshufb => {
-                let [a, indices] = self.two(i, size)?;
+                let sources = self.sources(i)?;
                 let mut places = [None; 64];
-                for (n, index) in indices[..size].iter().enumerate() {
+                for (n, index) in sources[64..64 + size].iter().enumerate() {
                     let index = usize::from(index.known().ok_or("unknown: a shuffle by secrets")?);
                     places[n] = (index < 0x80).then_some(n / 16 * 16 + index % 16);
                 }
-                self.pieces(i, size, 1, &a, |n| places[n])
+                self.pieces_of(i, &sources, 1, |n| places[n])
             }
             Psllq | Vpsllq if i.op_kind(i.op_count() - 1) == OpKind::Immediate8 => {
-                let a = self.vector(i, i.op_count() - 2, size)?;
-                let mut value = [T::number(0); 64];
-                for (to, from) in value[..size].chunks_mut(8).zip(a.chunks(8)) {
-                    let number = Value::from_bytes(from).number("unknown: a shift; it")?;
+                let mut value: [T; 64] = self.sources(i)?[..64].try_into().expect("64 bytes");
+                for word in value[..size].chunks_mut(8) {
+                    let number = Value::from_bytes(word).number("unknown: a shift; it")?;
                     let shifted = number.checked_shl(immediate() as u32).unwrap_or(0);
-                    to.copy_from_slice(&shifted.to_le_bytes().map(T::number));
+                    word.copy_from_slice(&shifted.to_le_bytes().map(T::number));
                 }
-                self.put_vector(i, &value[..size])
+                self.put_vector(i, &value)
             }
-            Punpcklqdq | Vpunpcklqdq => {
-                let [a, b] = self.two(i, size)?;
-                let source: Vec<T> = [a, b].concat();
-                self.pieces(i, size, 8, &source, |n| Some(if n % 2 == 0 { n } else { 8 + n - 1 }))
-            }
-            Vpinsrq => {
-                let [a, b] = self.two(i, 8)?;
-                let (source, at): (Vec<T>, _) = ([a, b].concat(), immediate() & 1);
-                self.pieces(i, 16, 8, &source, |n| Some(if n == at { 8 } else { n }))
-            }
-            Vmovddup if size == 16 => {
-                let a = self.vector(i, 1, 8)?;
-                self.pieces(i, 16, 8, &a, |_| Some(0))
-            }
+            Punpcklqdq | Vpunpcklqdq => self.pieces(i, 8, |n| Some(n / 2 * 2 + n % 2 * 8)),
+            Vpinsrq => self.pieces(i, 8, |n| Some(if n == immediate() % 2 { 8 } else { n })),
+            Vmovddup if size == 16 => self.pieces(i, 8, |_| Some(0)),
             Vbroadcastf128 | Vbroadcasti128 | Vbroadcasti32x4 | Vbroadcastf32x4 => {
-                let a = self.vector(i, 1, 16)?;
-                self.pieces(i, size, 16, &a, |_| Some(0))
+                self.pieces(i, 16, |_| Some(0))
             }
             Vextractf128 | Vextracti128 | Vextractf32x4 | Vextracti32x4 | Vextracti64x4
             | Vextractf64x4 => {
-                self.mask(i)?;
-                let piece =
-                    if matches!(i.mnemonic(), Vextracti64x4 | Vextractf64x4) { 32 } else { 16 };
-                let from = self.vectors[i.op1_register().number()];
-                let at = immediate() % (i.op1_register().size() / piece) * piece;
-                if i.op0_kind() == OpKind::Memory {
-                    return self.memory.store(self.address(i)?, &from[at..at + piece]);
-                }
-                self.put_vector(i, &from[at..at + piece])
+                let which = immediate() % (size_of(i, 1) / size);
+                self.pieces(i, size, |_| Some(which))
             }
             Vinsertf128 | Vinserti128 | Vinserti32x4 | Vinsertf32x4 | Vinserti64x4
             | Vinsertf64x4 => {
-                let piece =
-                    if matches!(i.mnemonic(), Vinserti64x4 | Vinsertf64x4) { 32 } else { 16 };
-                let [a, b] = [self.vector(i, 1, size)?, self.vector(i, 2, piece)?];
-                let (source, at): (Vec<T>, _) = ([a, b].concat(), immediate() % (size / piece));
-                self.pieces(i, size, piece, &source, |n| Some(if n == at { 64 / piece } else { n }))
+                let piece = size_of(i, 2);
+                let at = immediate() % (size / piece);
+                self.pieces(i, piece, |n| Some(if n == at { 64 / piece } else { n }))
             }
-            Vperm2f128 | Vperm2i128 => {
-                let [a, b] = self.two(i, size)?;
-                let source: Vec<T> = [&a[..32], &b[..32]].concat();
-                let by = immediate();
-                let control = |n: usize| by >> (4 * n);
-                self.pieces(i, size, 16, &source, |n| {
-                    (control(n) & 8 == 0).then_some(control(n) & 3)
-                })
-            }
+            Vperm2f128 | Vperm2i128 => self.pieces(i, 16, |n| {
+                let control = immediate() >> (4 * n);
+                (control & 8 == 0).then_some((control & 1) + 2 * (control & 2))
+            }),
             Vpblendd => {
-                let [a, b] = self.two(i, size)?;
-                let (source, by): (Vec<T>, _) = ([a, b].concat(), immediate());
-                self.pieces(i, size, 4, &source, |n| {
-                    Some(if by >> n & 1 == 1 { 16 + n } else { n })
-                })
+                self.pieces(i, 4, |n| Some(if immediate() >> n & 1 == 1 { 16 + n } else { n }))
             }
             Vshufi64x2 | Vshufi32x4 | Vshuff64x2 => {
-                let [a, b] = self.two(i, size)?;
-                let (source, by, lanes): (Vec<T>, _, _) = ([a, b].concat(), immediate(), size / 16);
+                let lanes = size / 16;
                 let bits = if lanes == 4 { 2 } else { 1 };
-                self.pieces(i, size, 16, &source, |n| {
-                    let which = by >> (bits * n) & (lanes - 1);
+                self.pieces(i, 16, |n| {
+                    let which = immediate() >> (bits * n) & (lanes - 1);
                     Some(which + if n < lanes / 2 { 0 } else { 4 })
                 })
             }
             Vpermi2q | Vpermt2q | Vpermt2pd | Vpermi2pd => {
-                let table = matches!(i.mnemonic(), Vpermt2q | Vpermt2pd);
-                let [first, second] = [self.vector(i, 0, size)?, self.vector(i, 1, size)?];
-                let (a, indices) = if table { (first, second) } else { (second, first) };
-                let source: Vec<T> = [a, self.vector(i, 2, size)?].concat();
+                let [first, second] = [self.vector(i, 0)?, self.vector(i, 1)?];
+                let (a, indices) = match i.mnemonic() {
+                    Vpermt2q | Vpermt2pd => (first, second),
+                    _ => (second, first),
+                };
+                let sources: Vec<T> = [a, self.vector(i, 2)?].concat();
                 let (count, mut places) = (size / 8, [0; 8]);
                 for (place, index) in places.iter_mut().zip(indices[..size].chunks(8)) {
                     let index = Value::from_bytes(index).number("unknown: a permutation; it")?;
                     let index = index as usize % (2 * count);
                     *place = index % count + if index < count { 0 } else { 8 };
                 }
-                self.pieces(i, size, 8, &source, |n| Some(places[n]))
+                self.pieces_of(i, &sources, 8, |n| Some(places[n]))
             }
             Ptest | Vptest => {
-                let [a, b] = [self.vector(i, 0, size)?, self.vector(i, 1, size)?];
+                let [a, b] = [self.vector(i, 0)?, self.vector(i, 1)?];
                 let both: Vec<T> = (0..size).map(|n| a[n].and(b[n])).collect();
                 let other: Vec<T> = (0..size).map(|n| a[n].not().and(b[n])).collect();
                 self.flags = [None, all_zero(&mut self.zeros, &both), Some(0), Some(0)];
@@ -730,19 +612,10 @@ impl<T: Byte> Machine<'_, T> {
                 Ok(())
             }
             Pmovmskb => {
-                let bytes: [T; 16] = self.vector(i, 1, 16)?[..16].try_into().expect("16 bytes");
-                let mut signs = 0;
-                for (n, byte) in bytes.iter().enumerate() {
-                    match byte.known() {
-                        Some(known) => signs |= u64::from(known >> 7) << n,
-                        None => return self.set(i.op0_register(), Signs(bytes)),
-                    }
-                }
-                self.set(i.op0_register(), Number(signs))
-            }
-            Vzeroupper => {
-                self.vectors[..16].iter_mut().for_each(|v| v[16..].fill(T::number(0)));
-                Ok(())
+                let bytes: Block<T> = self.vector(i, 1)?[..16].try_into().expect("16 bytes");
+                let sign = |(n, byte): (usize, &T)| Some(u64::from(byte.known()? >> 7) << n);
+                let signs = bytes.iter().enumerate().map(sign).sum::<Option<u64>>();
+                self.set(i.op0_register(), signs.map_or(Signs(bytes), Number))
             }
             _ => Err("unknown".into()),
         }
