@@ -1,6 +1,8 @@
 //! RFC 10032 on bytes of any kind: what kernels have to compute.
 
-use crate::term::{Block, Byte, Sample};
+use palladion_reference::{Aegis, C0, C1, Family as Reference};
+
+use crate::term::{Block, Term};
 
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub enum Family {
@@ -24,36 +26,33 @@ impl Family {
 
 /// `v[i][j]` is word `j` of lane `i`.
 #[derive(Clone)]
-pub struct State<T> {
+pub struct State {
     pub family: Family,
-    pub v: Vec<Vec<Block<T>>>,
+    pub v: Vec<Vec<Block>>,
 }
 
-fn numbers<T: Byte>(bytes: Block<u8>) -> Block<T> {
-    bytes.map(T::number)
+/// `LE64(a) || LE64(b)`.
+fn le64_le64(a: usize, b: usize) -> Block {
+    (a as u128 | (b as u128) << 64).to_le_bytes().map(Term::number)
 }
 
-pub fn le64_le64<T: Byte>(a: usize, b: usize) -> Block<T> {
-    numbers((a as u128 | (b as u128) << 64).to_le_bytes())
+fn xor(blocks: &[Block]) -> Block {
+    std::array::from_fn(|i| blocks.iter().fold(Term::ZERO, |sum, block| sum.xor(block[i])))
 }
 
-fn xor<T: Byte>(blocks: &[Block<T>]) -> Block<T> {
-    std::array::from_fn(|i| blocks.iter().fold(T::number(0), |sum, block| sum.xor(block[i])))
-}
-
-fn and<T: Byte>(a: Block<T>, b: Block<T>) -> Block<T> {
+fn and(a: Block, b: Block) -> Block {
     std::array::from_fn(|i| a[i].and(b[i]))
 }
 
-pub fn aes<T: Byte>(block: Block<T>, key: Block<T>) -> Block<T> {
-    xor(&[T::mix(T::sub_and_shift(block)), key])
+pub fn aes(block: Block, key: Block) -> Block {
+    xor(&[Term::mix(Term::sub_and_shift(block)), key])
 }
 
-fn blocks<T: Byte>(bytes: &[T]) -> Vec<Block<T>> {
+fn blocks(bytes: &[Term]) -> Vec<Block> {
     bytes.chunks(16).map(|chunk| chunk.try_into().expect("whole blocks")).collect()
 }
 
-impl<T: Byte> State<T> {
+impl State {
     pub fn rate(&self) -> usize {
         16 * self.family.rows() * self.v.len()
     }
@@ -62,12 +61,11 @@ impl<T: Byte> State<T> {
     pub fn init(
         family: Family,
         degree: usize,
-        key: &[T],
-        nonce: &[T],
-        context: Option<Block<T>>,
+        key: &[Term],
+        nonce: &[Term],
+        context: Option<Block>,
     ) -> Self {
-        let c0: Block<T> = numbers(*b"\0\x01\x01\x02\x03\x05\x08\x0d\x15\x22\x37\x59\x90\xe9\x79b");
-        let c1: Block<T> = numbers(0xdd28_b573_4231_1120_f12f_c26d_5518_3ddb_u128.to_le_bytes());
+        let (c0, c1) = (C0.map(Term::number), C1.map(Term::number));
         let (k, n) = (blocks(key), blocks(nonce));
         let kn = xor(&[k[0], n[0]]);
         let (lane, inputs) = match family {
@@ -85,7 +83,7 @@ impl<T: Byte> State<T> {
         let mut state = Self { family, v: vec![lane; degree] };
         for input in inputs {
             for (i, lane) in state.v.iter_mut().enumerate() {
-                let standard = numbers((i as u128 | (degree as u128 - 1) << 8).to_le_bytes());
+                let standard = le64_le64(i | (degree - 1) << 8, 0);
                 for j in [3, last] {
                     lane[j] = xor(&[lane[j], context.unwrap_or(standard)]);
                 }
@@ -95,7 +93,7 @@ impl<T: Byte> State<T> {
         state
     }
 
-    fn update_lane(v: &mut Vec<Block<T>>, m: &[Block<T>]) {
+    fn update_lane(v: &mut Vec<Block>, m: &[Block]) {
         let before = |j: usize| v[(j + v.len() - 1) % v.len()];
         let mut next: Vec<_> = (0..v.len()).map(|j| aes(before(j), v[j])).collect();
         for (m, j) in m.iter().zip([0, 4]) {
@@ -105,7 +103,7 @@ impl<T: Byte> State<T> {
     }
 
     /// Absorbs one step.
-    fn update(&mut self, step: &[T]) {
+    fn update(&mut self, step: &[Term]) {
         let (m, degree) = (blocks(step), self.v.len());
         for (i, lane) in self.v.iter_mut().enumerate() {
             Self::update_lane(lane, &m[i..].iter().step_by(degree).copied().collect::<Vec<_>>());
@@ -113,7 +111,7 @@ impl<T: Byte> State<T> {
     }
 
     /// Returns the key stream of the next step.
-    pub fn keystream(&self) -> Vec<T> {
+    pub fn keystream(&self) -> Vec<Term> {
         let z = |row: usize| {
             self.v.iter().flat_map(move |s| match (self.family, row) {
                 (Family::Aegis128, 0) => xor(&[s[6], s[1], and(s[2], s[3])]),
@@ -125,33 +123,33 @@ impl<T: Byte> State<T> {
     }
 
     /// Absorbs data, padded with zeros.
-    pub fn absorb(&mut self, data: &[T]) {
+    pub fn absorb(&mut self, data: &[Term]) {
         for step in data.chunks(self.rate()) {
             let mut padded = step.to_vec();
-            padded.resize(self.rate(), T::number(0));
+            padded.resize(self.rate(), Term::ZERO);
             self.update(&padded);
         }
     }
 
     /// Encrypts or decrypts.
-    pub fn crypt(&mut self, input: &[T], decrypt: bool) -> Vec<T> {
+    pub fn crypt(&mut self, input: &[Term], decrypt: bool) -> Vec<Term> {
         let mut output = Vec::new();
         for step in input.chunks(self.rate()) {
             let z = self.keystream();
-            let result: Vec<T> = step.iter().zip(z).map(|(byte, z)| byte.xor(z)).collect();
+            let result: Vec<Term> = step.iter().zip(z).map(|(byte, z)| byte.xor(z)).collect();
             self.absorb(if decrypt { &result } else { step });
             output.extend(result);
         }
         output
     }
 
-    fn finish(&mut self, lengths: Block<T>, tag_len: usize) -> Vec<Vec<T>> {
-        let lane_tag = |s: &[Block<T>]| match (self.family, tag_len) {
+    fn finish(&mut self, lengths: Block, tag_len: usize) -> Vec<Vec<Term>> {
+        let lane_tag = |s: &[Block]| match (self.family, tag_len) {
             (Family::Aegis128, 16) => xor(&s[..7]).to_vec(),
             (_, 16) => xor(s).to_vec(),
             _ => [xor(&s[..s.len() / 2]), xor(&s[s.len() / 2..])].concat(),
         };
-        let tag = |lane: &mut Vec<Block<T>>| {
+        let tag = |lane: &mut Vec<Block>| {
             let t = xor(&[lane[if self.family == Family::Aegis128 { 2 } else { 3 }], lengths]);
             (0..7).for_each(|_| Self::update_lane(lane, &[t, t][..self.family.rows()]));
             lane_tag(lane)
@@ -160,14 +158,14 @@ impl<T: Byte> State<T> {
     }
 
     /// Finalize; lengths in bytes.
-    pub fn finalize(&mut self, ad_len: usize, len: usize, tag_len: usize) -> Vec<T> {
+    pub fn finalize(&mut self, ad_len: usize, len: usize, tag_len: usize) -> Vec<Term> {
         let tags = self.finish(le64_le64(8 * ad_len, 8 * len), tag_len);
-        let sum = |i: usize| tags.iter().fold(T::number(0), |sum, tag| sum.xor(tag[i]));
+        let sum = |i: usize| tags.iter().fold(Term::ZERO, |sum, tag| sum.xor(tag[i]));
         (0..tag_len).map(sum).collect()
     }
 
     /// FinalizeMac; the length in bytes.
-    pub fn finalize_mac(&mut self, len: usize, tag_len: usize) -> Vec<T> {
+    pub fn finalize_mac(&mut self, len: usize, tag_len: usize) -> Vec<Term> {
         let tags = self.finish(le64_le64(8 * len, 8 * tag_len), tag_len);
         if tags.len() == 1 {
             return tags.concat();
@@ -181,12 +179,11 @@ impl<T: Byte> State<T> {
 
 /// Compares this with the reference, on numbers.
 pub fn check() -> Vec<String> {
-    use palladion_reference::{Aegis, Family as Reference};
     let bytes = |len: usize, seed: usize| -> Vec<u8> {
         (0..len).map(|i| (i * i + seed * (i + 31)) as u8).collect()
     };
-    let numbers = |bytes: &[u8]| bytes.iter().map(|byte| Sample::number(*byte)).collect::<Vec<_>>();
-    let values = |bytes: &[Sample]| bytes.iter().map(|byte| byte.value).collect::<Vec<_>>();
+    let numbers = |bytes: &[u8]| bytes.iter().map(|byte| Term::number(*byte)).collect::<Vec<_>>();
+    let values = |bytes: &[Term]| bytes.iter().map(|byte| byte.value()).collect::<Vec<_>>();
     let mut faults = Vec::new();
     for n in 0..80 {
         let (family, reference) = match n % 2 {

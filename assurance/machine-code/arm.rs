@@ -5,16 +5,39 @@ use yaxpeax_arm::armv8::a64::{
     InstDecoder, Instruction, Opcode, Operand, SIMDSizeCode, ShiftStyle, SizeCode,
 };
 
-use crate::machine::{Address, Decoded, Machine, Result, decide};
-use crate::term::{Block, Byte};
+use crate::machine::{Address, Cpu, Decoded, Machine, Result, decide};
+use crate::term::{Block, Term};
 use crate::value::{Flag, Operation, Value, Value::Number};
 
-/// The number of the stack pointer among the general registers.
-pub const SP: usize = 31;
+pub static CPU: Cpu = Cpu {
+    decode,
+    nop: &[0x1f, 0x20, 0x03, 0xd5],
+    stack_pointer: 31,
+    arguments: &[0, 1, 2, 3, 4, 5, 6, 7],
+    saved: &[19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29],
+    saved_vectors: 8..16,
+    link: Some(30),
+    vector: 16,
+    flags: [29, 30, 31, 28],
+    kernels: 96,
+    // The address of the message is in `x0`. It begins with the address of the key.
+    defects: &[
+        ("a branch on a key", "f9400009 39400129 34000029"),
+        ("an address that depends on a key", "f9400009 39400129 38696be9"),
+        ("a read after a key", "f9400009 39408129"),
+        ("a write to a key", "f9400009 3900013f"),
+        ("a write to a caller's frame", "f90003e9"),
+        ("a register that is not restored", "d2800013"),
+        ("a vector that is not restored", "6f00e408"),
+        ("a part of a key on the stack", "f9400009 f9400129 d11003ea f9000149"),
+        // stp x29, x30, [sp, -16]!; bl OPEN; mov w0, 1; ldp x29, x30, [sp], 16; ret; OPEN:
+        ("every tag is right", "a9bf7bfd 94000004 52800020 a8c17bfd d65f03c0"),
+    ],
+};
 
-pub fn decode(word: &[u8]) -> Decoded {
-    let decoded = InstDecoder::default().decode(&mut U8Reader::new(word));
-    decoded.map_or(Decoded::Unknown, Decoded::Arm)
+fn decode(code: &[u8], _: u64) -> Option<Decoded> {
+    let decoded = InstDecoder::default().decode(&mut U8Reader::new(code.get(..4)?));
+    Some(decoded.map_or(Decoded::Unknown, Decoded::Arm))
 }
 
 pub fn is_padding(i: &Instruction) -> bool {
@@ -61,11 +84,10 @@ fn is_vector(operand: Operand) -> bool {
     matches!(operand, Operand::SIMDRegister(..) | Operand::SIMDRegisterElements(..))
 }
 
-impl<T: Byte> Machine<'_, T> {
-    fn arm_value(&self, operand: Operand) -> Result<Value<T>> {
-        let register = |size: SizeCode, n: u16| {
-            self.general[usize::from(n)].truncate(if size == SizeCode::X { 8 } else { 4 })
-        };
+impl Machine<'_> {
+    fn arm_value(&self, operand: Operand) -> Result<Value> {
+        let register =
+            |size: SizeCode, n: u16| self.low(n.into(), if size == SizeCode::X { 8 } else { 4 });
         Ok(match operand {
             Operand::Register(_, 31) | Operand::RegShift(_, 0, _, 31) => Number(0),
             Operand::Register(size, n) | Operand::RegisterOrSP(size, n) => register(size, n),
@@ -91,7 +113,7 @@ impl<T: Byte> Machine<'_, T> {
         self.arm_value(operand)?.number(what)
     }
 
-    fn arm_put(&mut self, operand: Operand, value: Value<T>) -> Result<()> {
+    fn arm_put(&mut self, operand: Operand, value: Value) -> Result<()> {
         match operand {
             Operand::Register(_, 31) => {}
             Operand::Register(_, n) | Operand::RegisterOrSP(_, n) => {
@@ -103,8 +125,8 @@ impl<T: Byte> Machine<'_, T> {
     }
 
     /// The bytes of a vector, of half a vector or of a general register.
-    fn arm_vector(&self, operand: Operand) -> Result<Block<T>> {
-        let mut bytes = [T::number(0); 16];
+    fn arm_vector(&self, operand: Operand) -> Result<Block> {
+        let mut bytes = [Term::ZERO; 16];
         match operand {
             Operand::SIMDRegisterElements(SIMDSizeCode::Q, n, _) | Operand::SIMDRegister(_, n) => {
                 bytes.copy_from_slice(&self.vectors[usize::from(n)][..16]);
@@ -121,11 +143,11 @@ impl<T: Byte> Machine<'_, T> {
         Ok(bytes)
     }
 
-    fn arm_put_vector(&mut self, operand: Operand, bytes: &[T]) -> Result<()> {
+    fn arm_put_vector(&mut self, operand: Operand, bytes: &[Term]) -> Result<()> {
         match operand {
             Operand::SIMDRegisterElements(SIMDSizeCode::Q, n, _) | Operand::SIMDRegister(_, n) => {
                 let to = &mut self.vectors[usize::from(n)];
-                to.fill(T::number(0));
+                to.fill(Term::ZERO);
                 to[..bytes.len()].copy_from_slice(bytes);
                 Ok(())
             }
@@ -166,7 +188,7 @@ impl<T: Byte> Machine<'_, T> {
             let size = size.map_or(size_of(register), Ok)?;
             match (is_vector(register), load) {
                 (true, true) => {
-                    let mut bytes = [T::number(0); 16];
+                    let mut bytes = [Term::ZERO; 16];
                     self.memory.load(address, &mut bytes[..size])?;
                     self.arm_put_vector(register, &bytes)?;
                 }
@@ -332,7 +354,7 @@ impl<T: Byte> Machine<'_, T> {
             }
             MOVI => match (o[0], o[1]) {
                 (Operand::SIMDRegisterElements(_, _, SIMDSizeCode::D), Operand::Imm64(number)) => {
-                    let bytes = number.to_le_bytes().map(T::number);
+                    let bytes = number.to_le_bytes().map(Term::number);
                     self.arm_put_vector(o[0], &[bytes, bytes].concat())?;
                 }
                 _ => return Err("unknown".into()),
@@ -340,31 +362,32 @@ impl<T: Byte> Machine<'_, T> {
             AESE => {
                 let (a, b) = (self.arm_vector(o[0])?, self.arm_vector(o[1])?);
                 let sum = std::array::from_fn(|n| a[n].xor(b[n]));
-                self.arm_put_vector(o[0], &T::sub_and_shift(sum))?;
+                self.arm_put_vector(o[0], &Term::sub_and_shift(sum))?;
             }
             AESMC => {
                 let block = self.arm_vector(o[1])?;
-                self.arm_put_vector(o[0], &T::mix(block))?;
+                self.arm_put_vector(o[0], &Term::mix(block))?;
             }
             CMEQ => {
                 let (a, b) = (self.arm_vector(o[1])?, self.arm_vector(o[2])?);
                 let Operand::SIMDRegisterElements(_, _, SIMDSizeCode::D) = o[0] else {
                     return Err("unknown".into());
                 };
-                let mut mask = [T::number(0); 16];
+                let mut mask = [Term::ZERO; 16];
                 for half in [0..8, 8..16] {
-                    let number = |from: &Block<T>| {
+                    let number = |from: &Block| {
                         Value::from_bytes(&from[half.clone()]).number("unknown: a comparison; it")
                     };
                     let equal = number(&a)? == number(&b)?;
-                    mask[half.clone()].fill(T::number(if equal { 0xff } else { 0 }));
+                    mask[half.clone()].fill(Term::number(if equal { 0xff } else { 0 }));
                 }
                 self.arm_put_vector(o[0], &mask)?;
             }
             _ if is_vector(o[0]) => {
                 let d = self.arm_vector(o[0])?;
                 let (n, m) = (self.arm_vector(o[1])?, self.arm_vector(o[2])?);
-                let choose = |mask: T, one: T, other: T| other.xor(one.xor(other).and(mask));
+                let choose =
+                    |mask: Term, one: Term, other: Term| other.xor(one.xor(other).and(mask));
                 let a = if i.opcode == EOR3 { self.arm_vector(o[3])? } else { m };
                 let byte = |at: usize| match i.opcode {
                     EOR => Some(n[at].xor(m[at])),
@@ -377,7 +400,7 @@ impl<T: Byte> Machine<'_, T> {
                     BSL => Some(choose(d[at], n[at], m[at])),
                     _ => None,
                 };
-                let result: Option<Vec<T>> = (0..16).map(byte).collect();
+                let result: Option<Vec<Term>> = (0..16).map(byte).collect();
                 self.arm_put_vector(o[0], &result.ok_or("unknown")?)?;
             }
             _ => return Err("unknown".into()),

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::machine::{Cpu, Decoded, Instruction, Machine};
 use crate::memory::{Memory, Region};
-use crate::term::{Random, Sample};
+use crate::term::{Random, Term};
 use crate::value::Value;
 use crate::x86;
 
@@ -31,7 +31,7 @@ const TRIES: usize = 32;
 /// commands read records from the file and print them. Returns how many instructions were
 /// compared, and what differs.
 pub fn compare<'a>(
-    cpu: Cpu,
+    cpu: &Cpu,
     file: &str,
     commands: [&str; 2],
     code: impl Iterator<Item = &'a Instruction>,
@@ -44,7 +44,7 @@ pub fn compare<'a>(
         }
         compared += forms.len();
         // A planted defect: an instruction that does nothing on the CPU.
-        let code = cpu.nop().repeat(16)[..16].try_into().expect("16 bytes");
+        let code = cpu.nop.repeat(16)[..16].try_into().expect("16 bytes");
         forms.push(Instruction { code, ..forms[0] });
         let different = differences(cpu, file, command, &forms)?;
         if !different.contains_key(&(forms.len() - 1)) {
@@ -58,7 +58,7 @@ pub fn compare<'a>(
 
 /// Compares these instructions. Returns what differs, by their numbers.
 fn differences(
-    cpu: Cpu,
+    cpu: &Cpu,
     file: &str,
     command: &str,
     forms: &[Instruction],
@@ -100,10 +100,10 @@ fn is_wide(i: &Instruction) -> bool {
 }
 
 /// Returns the instructions to try, a few of each form, at the place where they run.
-fn forms<'a>(cpu: Cpu, code: impl Iterator<Item = &'a Instruction>) -> Vec<Instruction> {
+fn forms<'a>(cpu: &Cpu, code: impl Iterator<Item = &'a Instruction>) -> Vec<Instruction> {
     let mut counts = HashMap::new();
-    // All conditions but parity.
-    let conditions = (0..16).filter(|cc| cpu == Cpu::X86 && ![10, 11].contains(cc));
+    // All conditions of x86-64 but parity.
+    let conditions = (0..16).filter(|cc| ![10, 11].contains(cc));
     let set: Vec<_> = conditions.filter_map(|cc| cpu.decode(&[0x0f, 0x90 + cc, 0xc0], 0)).collect();
     let mut forms = Vec::new();
     for i in set.into_iter().chain(code.copied()) {
@@ -145,24 +145,20 @@ fn number(random: &mut Random) -> u64 {
 }
 
 /// Returns random registers and memory.
-fn record(cpu: Cpu, i: &Instruction, random: &mut Random) -> Vec<u8> {
+fn record(cpu: &Cpu, i: &Instruction, random: &mut Random) -> Vec<u8> {
     let mut general: [u64; 32] = std::array::from_fn(|_| number(random));
     let address = i.address();
-    general[cpu.stack_pointer()] = OPERAND;
+    general[cpu.stack_pointer] = OPERAND;
     if let Some(index) = address.index {
         general[index] = random.next() % 3 * 16;
     }
     if let Some(base) = address.base {
         general[base] = OPERAND.wrapping_sub(address.offset as u64);
     }
-    let flags = flag_bits(cpu).iter().fold(0, |mask, bit| mask | 1 << bit) & random.next();
+    let flags = cpu.flags.iter().fold(0, |mask, bit| mask | 1 << bit) & random.next();
     let masks: [u64; 8] = std::array::from_fn(|_| number(random));
     // What the runner does not set stays zero.
-    let width = match cpu {
-        Cpu::X86 if is_wide(i) => 64,
-        Cpu::X86 => 32,
-        Cpu::Arm => 16,
-    };
+    let width = if is_wide(i) { 64 } else { cpu.vector };
     let mut vectors = [[0; 64]; 32];
     for n in 0..32 {
         match random.next() % 5 {
@@ -189,63 +185,43 @@ fn word(record: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(record[at..at + 8].try_into().expect("8 bytes"))
 }
 
-/// Returns the machine of a record. Bits of `secrets` say what looks like a secret to it.
-fn machine(cpu: Cpu, record: &[u8], secrets: u64) -> Machine<'static, Sample> {
-    let samples = |at: usize, secret: u32| {
-        let hidden = secrets >> secret & 1 == 1;
-        record[at..].iter().map(move |&value| Sample { value, hidden })
+/// Returns the machine of a record. Bits of `secrets` say what is a secret to it.
+fn machine(cpu: &Cpu, record: &[u8], secrets: u64) -> Machine<'static> {
+    let term = |at: usize, secret: usize| match secrets >> secret & 1 {
+        0 => Term::number(record[at]),
+        _ => Term::symbol(b'r', at).with_value(record[at]),
     };
-    let general = |n: usize| {
-        let bytes: Vec<Sample> = samples(8 * n, n as u32).take(8).collect();
-        Value::from_bytes(&bytes)
-    };
-    let mut vectors = [[Sample { value: 0, hidden: false }; 64]; 32];
-    for (n, vector) in vectors.iter_mut().enumerate() {
-        vector.iter_mut().zip(samples(VECTORS + 64 * n, 32 + n as u32 / 2)).for_each(
-            |(to, from)| {
-                *to = from;
-            },
-        );
-    }
-    let bytes = samples(MEMORY, 63).take(CODE - MEMORY).collect();
+    let general =
+        |n: usize| Value::from_bytes(&[0, 1, 2, 3, 4, 5, 6, 7].map(|i| term(8 * n + i, n)));
+    let vector = |n| std::array::from_fn(|i| term(VECTORS + 64 * n + i, 32 + n / 2));
+    let bytes = (MEMORY..CODE).map(|at| term(at, 63)).collect();
     let start = START + MEMORY as u64;
     let region = Region { name: "memory", start, bytes, writable: true };
     let memory = Memory { image: None, regions: vec![region] };
-    let mut machine = Machine::new(std::array::from_fn(general), vectors, memory);
+    Term::forget();
+    let mut machine =
+        Machine::new(std::array::from_fn(general), std::array::from_fn(vector), memory);
     machine.masks = std::array::from_fn(|n| Some(word(record, MASKS + 8 * n)));
     let flag = |bit| Some(if word(record, FLAGS) >> bit & 1 == 1 { 0xffff } else { 0 });
-    machine.flags = flag_bits(cpu).map(flag);
+    machine.flags = cpu.flags.map(flag);
     machine
 }
 
-/// The bits of the carry, zero, sign and overflow flags.
-fn flag_bits(cpu: Cpu) -> [u32; 4] {
-    if cpu == Cpu::X86 { [0, 6, 7, 11] } else { [29, 30, 31, 28] }
-}
-
 /// Says what differs, if anything does.
-fn difference(cpu: Cpu, machine: &Machine<Sample>, found: &[u8]) -> Option<String> {
-    // Which of the cases this is.
-    let all_zero = |zeros: &Vec<Sample>| zeros.iter().all(|byte| byte.value == 0);
-    let zeros = machine.zeros.iter().enumerate();
-    let case = zeros.map(|(n, zeros)| usize::from(all_zero(zeros)) << n).sum::<usize>();
+fn difference(cpu: &Cpu, machine: &Machine, found: &[u8]) -> Option<String> {
+    let case = machine.case();
     for (n, value) in machine.general.iter().enumerate() {
-        let (expected, mask) = match value {
-            Value::Number(number) => (*number, u64::MAX),
-            Value::Cases(cases) => (cases[case], u64::MAX),
-            Value::Low(cases) => (cases[case], 0xff),
-            Value::Bytes(bytes) => (u64::from_le_bytes(bytes.map(|byte| byte.value)), u64::MAX),
-            Value::Signs(bytes) => {
-                let sign = |(n, byte): (usize, &Sample)| u64::from(byte.value >> 7) << n;
-                (bytes.iter().enumerate().map(sign).sum(), u64::MAX)
-            }
+        let expected = match value {
+            Value::Number(number) => *number,
+            Value::Cases(cases) => cases[case],
+            Value::Bytes(bytes) => u64::from_le_bytes(bytes.map(Term::value)),
         };
         let found = word(found, 8 * n);
-        if found & mask != expected & mask {
+        if found != expected {
             return Some(format!("register {n} is {found:x} instead of {expected:x}"));
         }
     }
-    for (flag, bit) in machine.flags.iter().zip(flag_bits(cpu)) {
+    for (flag, bit) in machine.flags.iter().zip(cpu.flags) {
         if flag.is_some_and(|flag| u64::from(flag >> case & 1) != word(found, FLAGS) >> bit & 1) {
             return Some(format!("bit {bit} of the flags differs"));
         }
@@ -255,8 +231,8 @@ fn difference(cpu: Cpu, machine: &Machine<Sample>, found: &[u8]) -> Option<Strin
             return Some(format!("mask {n} differs"));
         }
     }
-    let same = |bytes: &[Sample], at: usize| {
-        bytes.iter().map(|byte| byte.value).eq(found[at..at + bytes.len()].iter().copied())
+    let same = |bytes: &[Term], at: usize| {
+        bytes.iter().map(|byte| byte.value()).eq(found[at..at + bytes.len()].iter().copied())
     };
     if let Some(n) = (0..32).find(|&n| !same(&machine.vectors[n], VECTORS + 64 * n)) {
         return Some(format!("vector {n} differs"));

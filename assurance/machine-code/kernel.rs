@@ -28,7 +28,7 @@ pub struct Kernel {
 
 impl Kernel {
     /// Understands `<FEATURES as Features>::OPERATION::<MACHINE, GROUPS>`.
-    fn new(cpu: Cpu, name: &str, start: u64, code: &[u8]) -> Option<Self> {
+    fn new(cpu: &Cpu, name: &str, start: u64, code: &[u8]) -> Option<Self> {
         let (features, rest) = name.strip_prefix('<')?.split_once(" as Features>::")?;
         let (operation, rest) = rest.split_once("::<")?;
         let arguments = rest.strip_suffix('>')?;

@@ -1,29 +1,31 @@
 //! What runs: registers, memory, and instructions of both kinds.
 
+use std::ops::Range;
+
 use crate::memory::Memory;
-use crate::term::Byte;
+use crate::term::Term;
 use crate::value::{Flag, Operation, Value, all_zero};
 use crate::{arm, x86};
 
-pub type Result<T, E = String> = std::result::Result<T, E>;
+pub type Result<Term, E = String> = std::result::Result<Term, E>;
 
-pub struct Machine<'a, T> {
+pub struct Machine<'a> {
     /// On 64-bit ARM the last one is the stack pointer.
-    pub general: [Value<T>; 32],
-    pub vectors: Box<[[T; 64]; 32]>,
+    pub general: [Value; 32],
+    pub vectors: Box<[[Term; 64]; 32]>,
     pub masks: [Option<u64>; 8],
     /// Carry, zero, sign, overflow.
     pub flags: [Flag; 4],
     pub ip: u64,
-    pub memory: Memory<'a, T>,
+    pub memory: Memory<'a>,
     /// The conditions that cases distinguish: whether all of these bytes are zero.
-    pub zeros: Vec<Vec<T>>,
-    /// The bytes in memory that stand for numbers by cases.
-    pub stored: Vec<(T, [u64; 16])>,
+    pub zeros: Vec<Vec<Term>>,
+    /// The bytes that stand for numbers by cases.
+    pub stored: Vec<(Term, [u64; 16])>,
 }
 
-impl<'a, T: Byte> Machine<'a, T> {
-    pub fn new(general: [Value<T>; 32], vectors: [[T; 64]; 32], memory: Memory<'a, T>) -> Self {
+impl<'a> Machine<'a> {
+    pub fn new(general: [Value; 32], vectors: [[Term; 64]; 32], memory: Memory<'a>) -> Self {
         Self {
             general,
             vectors: Box::new(vectors),
@@ -36,31 +38,53 @@ impl<'a, T: Byte> Machine<'a, T> {
         }
     }
 
+    /// Which of the cases it is for the values that symbols have.
+    pub fn case(&self) -> usize {
+        let all_zero = |zeros: &Vec<Term>| zeros.iter().all(|byte| byte.value() == 0);
+        let zeros = self.zeros.iter().enumerate();
+        zeros.map(|(n, zeros)| usize::from(all_zero(zeros)) << n).sum()
+    }
+
+    /// Returns bytes for a value; a symbol stands for one that depends on conditions.
+    pub fn bytes_of(&mut self, value: Value) -> Result<[Term; 8]> {
+        let Value::Cases(cases) = value else { return value.bytes() };
+        if cases.iter().any(|case| *case > 255) {
+            return Err("cannot take bytes of conditions".into());
+        }
+        let symbol = Term::symbol(b'C', self.stored.len());
+        let mut bytes = [Term::ZERO; 8];
+        bytes[0] = symbol.with_value(cases[self.case()] as u8);
+        self.stored.push((bytes[0], cases));
+        Ok(bytes)
+    }
+
+    /// Returns the value that bytes stand for.
+    pub fn value_of(&self, bytes: &[Term]) -> Value {
+        let low = bytes[1..].iter().all(|byte| *byte == Term::ZERO);
+        match self.stored.iter().find(|(byte, _)| low && *byte == bytes[0]) {
+            Some((_, cases)) => Value::from_cases(*cases),
+            None => Value::from_bytes(bytes),
+        }
+    }
+
+    /// Returns the lowest bytes of a register.
+    pub fn low(&self, register: usize, size: usize) -> Value {
+        match self.general[register] {
+            Value::Bytes(bytes) => self.value_of(&bytes[..size]),
+            value => value.truncate(size),
+        }
+    }
+
     /// Stores the lowest bytes of a value.
-    pub fn store(&mut self, at: u64, value: Value<T>, size: usize) -> Result<()> {
-        let bytes = match value {
-            Value::Cases(cases) => {
-                let fits = cases.iter().all(|case| *case < 256);
-                let byte = T::condition(self.stored.len()).filter(|_| fits);
-                let mut bytes = [T::number(0); 8];
-                bytes[0] = byte.ok_or("a condition is stored")?;
-                self.stored.push((bytes[0], cases));
-                bytes
-            }
-            _ => value.bytes()?,
-        };
+    pub fn store(&mut self, at: u64, value: Value, size: usize) -> Result<()> {
+        let bytes = self.bytes_of(value)?;
         self.memory.store(at, &bytes[..size])
     }
 
-    /// Returns the value that bytes in memory stand for.
-    pub fn load(&self, at: u64, size: usize) -> Result<Value<T>> {
-        let mut bytes = [T::number(0); 8];
+    pub fn load(&self, at: u64, size: usize) -> Result<Value> {
+        let mut bytes = [Term::ZERO; 8];
         self.memory.load(at, &mut bytes[..size])?;
-        let low = bytes[1..].iter().all(|byte| byte.known() == Some(0));
-        Ok(match self.stored.iter().find(|(byte, _)| low && *byte == bytes[0]) {
-            Some((_, cases)) => Value::from_cases(*cases),
-            None => Value::from_bytes(&bytes),
-        })
+        Ok(self.value_of(&bytes))
     }
 
     /// Computes with the lowest bytes of numbers, and with all of secret bytes where that is
@@ -69,9 +93,9 @@ impl<'a, T: Byte> Machine<'a, T> {
         &mut self,
         operation: Operation,
         size: usize,
-        [a, b]: [Value<T>; 2],
+        [a, b]: [Value; 2],
         carry: u64,
-    ) -> Result<(Value<T>, [Flag; 4])> {
+    ) -> Result<(Value, [Flag; 4])> {
         let (mut results, mut flags) = ([0; 16], [0; 4]);
         for (case, to) in results.iter_mut().enumerate() {
             let (Some(a), Some(b)) = (a.case(case), b.case(case)) else {
@@ -91,24 +115,19 @@ impl<'a, T: Byte> Machine<'a, T> {
         &mut self,
         operation: Operation,
         size: usize,
-        a: Value<T>,
-        b: Value<T>,
-    ) -> Result<(Value<T>, [Flag; 4])> {
+        a: Value,
+        b: Value,
+    ) -> Result<(Value, [Flag; 4])> {
         let mut is_zero = None;
         let result = match (operation, a, b) {
-            (Operation::Subtract | Operation::Xor, Value::Signs(bytes), Value::Number(0xffff)) => {
-                let top = T::number(0x80);
-                let zeros = bytes.map(|byte| byte.and(top).xor(top));
-                is_zero = all_zero(&mut self.zeros, &zeros);
-                Value::Signs(bytes.map(T::not))
+            (Operation::Subtract, _, Value::Number(0)) | (Operation::Xor, _, Value::Number(_)) => {
+                let result = a.bytewise(b, Term::xor)?;
+                is_zero = all_zero(&mut self.zeros, &result.bytes()?[..size]);
+                result
             }
-            (Operation::Subtract, Value::Bytes(bytes), Value::Number(0)) => {
-                is_zero = all_zero(&mut self.zeros, &bytes[..size]);
-                a
-            }
-            (Operation::Xor, ..) => a.bytewise(b, T::xor)?,
-            (Operation::And, ..) => a.bytewise(b, T::and)?,
-            (Operation::Or, ..) => a.bytewise(b, T::or)?,
+            (Operation::Xor, ..) => a.bytewise(b, Term::xor)?,
+            (Operation::And, ..) => a.bytewise(b, Term::and)?,
+            (Operation::Or, ..) => a.bytewise(b, Term::or)?,
             (Operation::ShiftLeft, _, Value::Number(by)) => a.shift(by as i64)?,
             (Operation::ShiftRight, _, Value::Number(by)) => a.shift(-(by as i64))?,
             _ => return Err("unknown: arithmetic with secrets".into()),
@@ -186,7 +205,7 @@ impl Instruction {
             Unknown => Address::default(),
         }
     }
-    pub fn run<T: Byte>(&self, machine: &mut Machine<T>) -> Result<()> {
+    pub fn run(&self, machine: &mut Machine) -> Result<()> {
         machine.ip = self.next_ip();
         match &self.decoded {
             X86(i) => machine.step_x86(i),
@@ -196,70 +215,45 @@ impl Instruction {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-pub enum Cpu {
-    X86,
-    Arm,
+/// What distinguishes the CPUs.
+pub struct Cpu {
+    /// Decodes the instruction at the beginning of the code.
+    pub decode: fn(&[u8], u64) -> Option<Decoded>,
+    /// An instruction that does nothing.
+    pub nop: &'static [u8],
+    /// The registers that functions use, and those that they restore.
+    pub stack_pointer: usize,
+    pub arguments: &'static [usize],
+    pub saved: &'static [usize],
+    /// Those of which functions restore the lower half.
+    pub saved_vectors: Range<usize>,
+    /// The register with the address to return to, which otherwise is on the stack.
+    pub link: Option<usize>,
+    /// The length of vectors.
+    pub vector: usize,
+    /// The bits of the carry, zero, sign and overflow flags.
+    pub flags: [u32; 4],
+    /// So many kernels are in the C library, or more.
+    pub kernels: usize,
+    /// Code in front of `open`, in hexadecimal, with what is wrong.
+    pub defects: &'static [(&'static str, &'static str)],
 }
 
 impl Cpu {
-    /// Decodes the instruction at the beginning of the code.
-    pub fn decode(self, code: &[u8], ip: u64) -> Option<Instruction> {
-        let (len, decoded) = match self {
-            Cpu::X86 => x86::decode(code, ip)?,
-            Cpu::Arm => (4, arm::decode(code.get(..4)?)),
-        };
+    pub fn decode(&self, code: &[u8], ip: u64) -> Option<Instruction> {
+        let decoded = (self.decode)(code, ip)?;
+        let len = if let X86(i) = &decoded { i.len() } else { 4 };
         let mut padded = [0; 16];
-        self.nop().repeat(16).iter().zip(&mut padded).for_each(|(nop, byte)| *byte = *nop);
+        padded.chunks_mut(self.nop.len()).for_each(|nop| nop.copy_from_slice(self.nop));
         padded[..len].copy_from_slice(&code[..len]);
         Some(Instruction { ip, len, code: padded, decoded })
     }
-    pub fn decode_all(self, mut code: &[u8], mut ip: u64) -> Vec<Instruction> {
+    pub fn decode_all(&self, mut code: &[u8], mut ip: u64) -> Vec<Instruction> {
         let mut all = Vec::new();
         while let Some(i) = self.decode(code, ip) {
             (code, ip) = (&code[i.len..], i.next_ip());
             all.push(i);
         }
         all
-    }
-    /// An instruction that does nothing.
-    pub fn nop(self) -> &'static [u8] {
-        match self {
-            Cpu::X86 => &[0x90],
-            Cpu::Arm => &[0x1f, 0x20, 0x03, 0xd5],
-        }
-    }
-    /// So many kernels are in the C library, or more.
-    pub fn kernels(self) -> usize {
-        match self {
-            Cpu::X86 => 270,
-            Cpu::Arm => 96,
-        }
-    }
-    pub fn arguments(self) -> &'static [usize] {
-        match self {
-            Cpu::X86 => &[7, 6, 2, 1, 8, 9],
-            Cpu::Arm => &[0, 1, 2, 3, 4, 5, 6, 7],
-        }
-    }
-    /// The registers that a function restores.
-    pub fn saved(self) -> &'static [usize] {
-        match self {
-            Cpu::X86 => &[3, 5, 12, 13, 14, 15],
-            Cpu::Arm => &[19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29],
-        }
-    }
-    /// Those of which it restores the lower half.
-    pub fn saved_vectors(self) -> std::ops::Range<usize> {
-        match self {
-            Cpu::X86 => 0..0,
-            Cpu::Arm => 8..16,
-        }
-    }
-    pub fn stack_pointer(self) -> usize {
-        match self {
-            Cpu::X86 => x86::RSP,
-            Cpu::Arm => arm::SP,
-        }
     }
 }

@@ -229,7 +229,7 @@ fn main() -> ExitCode {
             faults.push(format!("{}: {} instructions did not run", kernel.name(), not.len()));
         }
     }
-    if filter.is_empty() && kernels < set.image.cpu.kernels() {
+    if filter.is_empty() && kernels < set.image.cpu.kernels {
         faults.push(format!("{kernels} kernels, fewer than expected"));
     }
     faults.iter().for_each(|fault| println!("{fault}"));

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
 
 use crate::machine::{Cpu, Instruction};
-use crate::term::Byte;
+use crate::term::Term;
+use crate::{arm, x86};
 
 /// Where functions of the C library are said to be.
 const OUTSIDE: u64 = 0x7fff_0000_0000;
 
 /// A library as the loader maps it.
 pub struct Image {
-    pub cpu: Cpu,
+    pub cpu: &'static Cpu,
     parts: Vec<(u64, Vec<u8>)>,
     /// Functions: name, address, code.
     pub functions: Vec<(String, u64, Vec<u8>)>,
@@ -24,8 +25,8 @@ impl Image {
         let data = std::fs::read(path)?;
         let file = object::File::parse(&*data)?;
         let cpu = match file.architecture() {
-            object::Architecture::X86_64 => Cpu::X86,
-            object::Architecture::Aarch64 => Cpu::Arm,
+            object::Architecture::X86_64 => &x86::CPU,
+            object::Architecture::Aarch64 => &arm::CPU,
             other => return Err(format!("{other:?} is unknown").into()),
         };
         let mut image =
@@ -84,20 +85,20 @@ impl Image {
     }
 }
 
-pub struct Region<T> {
+pub struct Region {
     pub name: &'static str,
     pub start: u64,
-    pub bytes: Vec<T>,
+    pub bytes: Vec<Term>,
     pub writable: bool,
 }
 
-pub struct Memory<'a, T> {
+pub struct Memory<'a> {
     pub image: Option<&'a Image>,
-    pub regions: Vec<Region<T>>,
+    pub regions: Vec<Region>,
 }
 
-impl<T: Byte> Memory<'_, T> {
-    pub fn load(&self, at: u64, to: &mut [T]) -> Result<(), String> {
+impl Memory<'_> {
+    pub fn load(&self, at: u64, to: &mut [Term]) -> Result<(), String> {
         for region in &self.regions {
             let from = at.wrapping_sub(region.start) as usize;
             if let Some(from) = region.bytes.get(from..).and_then(|from| from.get(..to.len())) {
@@ -107,14 +108,14 @@ impl<T: Byte> Memory<'_, T> {
         }
         match self.image.and_then(|image| image.bytes(at, to.len())) {
             Some(from) => {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = T::number(*from));
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = Term::number(*from));
                 Ok(())
             }
             None => Err(format!("reads {} bytes at {}", to.len(), self.place(at))),
         }
     }
 
-    pub fn store(&mut self, at: u64, from: &[T]) -> Result<(), String> {
+    pub fn store(&mut self, at: u64, from: &[Term]) -> Result<(), String> {
         for region in self.regions.iter_mut().filter(|region| region.writable) {
             let to = at.wrapping_sub(region.start) as usize;
             if let Some(to) = region.bytes.get_mut(to..).and_then(|to| to.get_mut(..from.len())) {
@@ -127,7 +128,7 @@ impl<T: Byte> Memory<'_, T> {
 
     /// Says where this is, for a message.
     fn place(&self, at: u64) -> String {
-        let offset = |region: &&Region<T>| at.wrapping_sub(region.start) as i64;
+        let offset = |region: &&Region| at.wrapping_sub(region.start) as i64;
         match self.regions.iter().min_by_key(|region| offset(region).unsigned_abs()) {
             Some(region) => {
                 format!("{} + {}, of {}", region.name, offset(&region), region.bytes.len())

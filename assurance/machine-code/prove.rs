@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use crate::aegis::{Family, State};
 use crate::kernel::{Kernel, Set};
-use crate::machine::{Cpu, Machine};
+use crate::machine::Machine;
 use crate::memory::{Memory, Region};
-use crate::term::{Block, Byte, Term};
+use crate::term::{Block, Term};
 use crate::value::{CASES, Value};
 
 /// Where the stack of a kernel ends, and where it returns to.
@@ -35,7 +35,7 @@ pub struct Run<'a> {
     set: &'a Set,
     /// A kernel in place of another.
     planted: Option<(usize, &'a Kernel)>,
-    machine: Machine<'a, Term>,
+    machine: Machine<'a>,
     pub coverage: Coverage,
     /// What the caller had in registers.
     callers: HashSet<Term>,
@@ -92,14 +92,12 @@ impl<'a> Run<'a> {
     fn call(&mut self, function: usize, arguments: &[u64]) -> Result<(), String> {
         let cpu = self.set.image.cpu;
         let end = self.machine.memory.regions[0].start + STACK_LEN as u64;
-        if cpu == Cpu::X86 {
-            self.machine.memory.store(end - 8, &RETURN.to_le_bytes().map(Term::number))?;
-            self.machine.general[cpu.stack_pointer()] = Value::Number(end - 8);
-        } else {
-            self.machine.general[30] = Value::Number(RETURN);
-            self.machine.general[cpu.stack_pointer()] = Value::Number(end);
+        self.machine.general[cpu.stack_pointer] = Value::Number(end);
+        match cpu.link {
+            Some(link) => self.machine.general[link] = Value::Number(RETURN),
+            None => self.machine.push(Value::Number(RETURN))?,
         }
-        for (&register, &argument) in cpu.arguments().iter().zip(arguments) {
+        for (&register, &argument) in cpu.arguments.iter().zip(arguments) {
             self.machine.general[register] = Value::Number(argument);
         }
         let (before, vectors) = (self.machine.general, self.machine.vectors.clone());
@@ -112,17 +110,17 @@ impl<'a> Run<'a> {
         let result = self.run(kernel, &mut ran);
         self.coverage.insert(function, ran);
         result?;
-        for &register in cpu.saved() {
+        for &register in cpu.saved {
             if self.machine.general[register] != before[register] {
                 return Err(format!("does not restore register {register}"));
             }
         }
-        for register in cpu.saved_vectors() {
+        for register in cpu.saved_vectors.clone() {
             if self.machine.vectors[register][..8] != vectors[register][..8] {
                 return Err(format!("does not restore vector {register}"));
             }
         }
-        if self.machine.general[cpu.stack_pointer()] != Value::Number(end) {
+        if self.machine.general[cpu.stack_pointer] != Value::Number(end) {
             return Err("does not restore the stack pointer".into());
         }
         Ok(())
@@ -159,7 +157,7 @@ impl<'a> Run<'a> {
             let i = image.instruction(machine.ip).ok_or(format!("runs {:#x}", machine.ip))?;
             return i.run(machine).map_err(|error| format!("{}: {error}", i.text()));
         };
-        let argument = |n: usize| machine.general[image.cpu.arguments()[n]].number("an argument");
+        let argument = |n: usize| machine.general[image.cpu.arguments[n]].number("an argument");
         let (to, from, len) = (argument(0)?, argument(1)?, argument(2)?);
         let mut bytes = vec![Term::number(from as u8); len as usize];
         match name {
@@ -172,15 +170,18 @@ impl<'a> Run<'a> {
             machine.memory.store(to, &bytes)?;
         }
         // It returns, and leaves something in all registers that it may change.
-        let back = if image.cpu == Cpu::X86 { machine.pop()? } else { machine.general[30] };
-        for n in (0..32).filter(|n| !image.cpu.saved().contains(n)) {
-            if n != image.cpu.stack_pointer() {
+        let back = match image.cpu.link {
+            Some(link) => machine.general[link],
+            None => machine.pop()?,
+        };
+        for n in (0..32).filter(|n| !image.cpu.saved.contains(n)) {
+            if n != image.cpu.stack_pointer {
                 let unknown = |at| Term::symbol(b'u', 8 * n + at);
                 machine.general[n] = Value::Bytes(std::array::from_fn(unknown));
             }
         }
         for n in 0..32 {
-            let kept = if image.cpu.saved_vectors().contains(&n) { 8 } else { 0 };
+            let kept = if image.cpu.saved_vectors.contains(&n) { 8 } else { 0 };
             for at in kept..64 {
                 machine.vectors[n][at] = Term::symbol(b'U', 64 * n + at);
             }
@@ -214,7 +215,7 @@ impl<'a> Run<'a> {
     }
 
     fn bytes(&self, at: u64, len: usize) -> Vec<Term> {
-        let mut bytes = vec![Term::number(0); len];
+        let mut bytes = vec![Term::ZERO; len];
         self.machine.memory.load(at, &mut bytes).expect("the caller's memory");
         bytes
     }
@@ -238,10 +239,10 @@ impl<'a> Run<'a> {
         for (byte, other) in plain.iter_mut().zip(&differences[16..]) {
             *byte = byte.or(*other);
         }
-        let top = Term::number(0x80);
-        let signs = plain.iter().map(|byte| byte.is_zero().and(top).xor(top)).collect();
+        let equal: Vec<Term> = plain.iter().map(|byte| byte.is_zero()).collect();
+        let signs = Term::signs(equal.try_into().expect("16 bytes"));
         let halves = (0..8).map(|at| plain[at].or(plain[at + 8])).collect();
-        let ways: [Vec<Term>; 3] = [plain, signs, halves];
+        let ways: [Vec<Term>; 3] = [plain, signs.map(Term::not).to_vec(), halves];
         let found = self.machine.zeros.iter().position(|zeros| ways.contains(zeros));
         found.map(|at| CASES[at]).ok_or("does not compare the tag".into())
     }
@@ -305,7 +306,7 @@ impl<'a> Run<'a> {
             }
         }
         let (size, verdict) = if batch { (4, wrong) } else { (1, wrong.map(|wrong| 1 - wrong)) };
-        if self.machine.general[0].truncate(size) != Value::from_cases(verdict) {
+        if self.machine.low(0, size) != Value::from_cases(verdict) {
             return Err("returns something else than which tags are right".into());
         }
         self.check_stack(kernel)
@@ -330,7 +331,7 @@ impl<'a> Run<'a> {
             "init" => {
                 let key = symbols(b'k', family.key_len());
                 let nonce = symbols(b'n', family.key_len());
-                let context: Block<Term> = std::array::from_fn(|at| Term::symbol(b'c', at));
+                let context: Block = std::array::from_fn(|at| Term::symbol(b'c', at));
                 let own = call.len % 2 == 1;
                 state = State::init(family, degree, &key, &nonce, own.then_some(context));
                 let key = self.memory("the key", key, false);
@@ -375,7 +376,7 @@ impl<'a> Run<'a> {
                 self.call(number, &[memory, d, given, tag, tag_len])?;
                 self.expect(tag, "the tag", &state.finalize_mac(call.len, call.tag_len))?;
                 for (at, byte) in self.bytes(memory, size).into_iter().enumerate() {
-                    if byte != Term::number(0) && byte != Term::symbol(b'x', at) {
+                    if byte != Term::ZERO && byte != Term::symbol(b'x', at) {
                         return Err("does not wipe the state".into());
                     }
                 }
@@ -410,13 +411,13 @@ struct Expected {
 }
 
 /// The words of a state as the kernel `words` writes them.
-fn to_words(state: &State<Term>) -> Vec<Term> {
+fn to_words(state: &State) -> Vec<Term> {
     let word = |j: usize| state.v.iter().flat_map(move |lane| lane[j]);
     (0..state.family.words()).flat_map(word).collect()
 }
 
-fn of_words(family: Family, degree: usize, words: &[Term]) -> State<Term> {
-    let blocks: Vec<Block<Term>> = words.chunks(16).map(|b| b.try_into().expect("16")).collect();
+fn of_words(family: Family, degree: usize, words: &[Term]) -> State {
+    let blocks: Vec<Block> = words.chunks(16).map(|b| b.try_into().expect("16")).collect();
     let lane = |i: usize| blocks[i..].iter().step_by(degree).copied().collect();
     State { family, v: (0..degree).map(lane).collect() }
 }

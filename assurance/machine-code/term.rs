@@ -1,43 +1,20 @@
-//! Bytes on which kernels run: [`Term`]s, which stand for all values, and [`Sample`]s, which have
-//! one and are for comparing instructions with the CPU.
+//! Bytes on which kernels run.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
-pub type Block<T> = [T; 16];
-
-/// What instructions are made of. Everything else moves bytes or computes with known numbers.
-pub trait Byte: Copy + PartialEq + Send + 'static {
-    fn number(number: u8) -> Self;
-    /// The number, if the byte is one.
-    fn known(self) -> Option<u8>;
-    fn xor(self, other: Self) -> Self;
-    fn and(self, other: Self) -> Self;
-    /// A byte that stands for a condition; for samples there is none.
-    fn condition(_: usize) -> Option<Self> {
-        None
-    }
-    /// 255 if the byte is zero, otherwise 0.
-    fn is_zero(self) -> Self;
-    /// SubBytes and ShiftRows of FIPS 197.
-    fn sub_and_shift(block: Block<Self>) -> Block<Self>;
-    /// MixColumns of FIPS 197.
-    fn mix(block: Block<Self>) -> Block<Self>;
-
-    fn or(self, other: Self) -> Self {
-        self.xor(other).xor(self.and(other))
-    }
-    fn not(self) -> Self {
-        self.xor(Self::number(0xff))
-    }
-}
+pub type Block = [Term; 16];
 
 /// An exclusive OR of atoms and a number. An atom is a symbol, or what an operation makes of terms;
 /// the same operation on the same terms is the same atom. Each atom has a number of 128 bits of its
-/// own that looks random, and the term is their sum. So terms that differ have the same sum with a
-/// probability of 2^-128, if the numbers are as good as random. Numbers below 256 are themselves.
+/// own, and the term is their sum. The upper 120 bits look random. So terms that differ have the
+/// same sum with a probability of 2^-120, if the numbers are as good as random. Numbers below 256
+/// are themselves.
+///
+/// The lowest byte is the value of the term for some values of the symbols, which is what is
+/// compared with a CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Term(u128);
 
@@ -48,6 +25,7 @@ enum Operation {
     IsZero,
     SubAndShift,
     Mix,
+    Signs,
 }
 
 /// A fast hash of terms, which are random already.
@@ -85,41 +63,50 @@ type Map<K, V> = HashMap<K, V, BuildHasherDefault<Fold>>;
 #[derive(Default)]
 struct Atoms {
     bytes: Map<(Operation, Term, Term), Term>,
-    blocks: Map<(Operation, Block<Term>), Block<Term>>,
+    blocks: Map<(Operation, Block), Block>,
     count: u128,
 }
 
 thread_local! { static ATOMS: RefCell<Atoms> = RefCell::default(); }
 
 impl Atoms {
-    fn new_term(&mut self) -> Term {
+    fn new_term(&mut self, value: u8) -> Term {
         self.count += 1;
-        Term(mix(self.count))
+        Term(mix(self.count)).with_value(value)
     }
-    fn byte(&mut self, operation: Operation, a: Term, b: Term) -> Term {
+    fn byte(&mut self, operation: Operation, a: Term, b: Term, value: u8) -> Term {
         let key = (operation, a, b);
         if let Some(&term) = self.bytes.get(&key) {
             return term;
         }
-        let term = self.new_term();
+        let term = self.new_term(value);
         self.bytes.insert(key, term);
         term
     }
-    fn block(&mut self, operation: Operation, block: Block<Term>) -> Block<Term> {
+    fn block(&mut self, operation: Operation, block: Block, values: [u8; 16]) -> Block {
         let key = (operation, block);
         if let Some(&terms) = self.blocks.get(&key) {
             return terms;
         }
-        let terms = [(); 16].map(|()| self.new_term());
+        let terms = values.map(|value| self.new_term(value));
         self.blocks.insert(key, terms);
         terms
     }
 }
 
 impl Term {
+    pub const ZERO: Self = Self(0);
+
     /// A symbol, by the name of what it belongs to and its place there.
     pub fn symbol(name: u8, at: usize) -> Self {
         Self(mix(1 << 127 | u128::from(name) << 64 | at as u128))
+    }
+    /// A symbol for which this value is tried.
+    pub fn with_value(self, value: u8) -> Self {
+        Self(self.0 & !0xff | u128::from(value))
+    }
+    pub fn value(self) -> u8 {
+        self.0 as u8
     }
     /// Forgets all atoms, because memory is finite.
     pub fn forget() {
@@ -128,59 +115,68 @@ impl Term {
             atoms.blocks.clear();
         });
     }
-}
-
-impl Byte for Term {
-    fn number(number: u8) -> Self {
+    pub fn number(number: u8) -> Self {
         Self(u128::from(number))
     }
-    fn known(self) -> Option<u8> {
+    /// The number, if the byte is one.
+    pub fn known(self) -> Option<u8> {
         u8::try_from(self.0).ok()
     }
-    fn condition(number: usize) -> Option<Self> {
-        Some(Self::symbol(b'C', number))
-    }
-    fn xor(self, other: Self) -> Self {
+    pub fn xor(self, other: Self) -> Self {
         Self(self.0 ^ other.0)
     }
-    fn and(self, other: Self) -> Self {
+    pub fn not(self) -> Self {
+        Self(self.0 ^ 0xff)
+    }
+    pub fn and(self, other: Self) -> Self {
+        let value = self.value() & other.value();
         match (self.min(other), self.max(other)) {
             (Self(0), _) => Self(0),
             (Self(0xff), other) => other,
             (a, b) if a == b => a,
-            (Self(a), Self(b)) if b < 256 => Self(a & b),
-            (a, b) => ATOMS.with_borrow_mut(|atoms| atoms.byte(Operation::And, a, b)),
+            (_, b) if b.known().is_some() => Self::number(value),
+            (a, b) => ATOMS.with_borrow_mut(|atoms| atoms.byte(Operation::And, a, b, value)),
         }
     }
-    fn is_zero(self) -> Self {
-        match self.known() {
-            Some(number) => Self::number(if number == 0 { 0xff } else { 0 }),
-            None => ATOMS.with_borrow_mut(|atoms| atoms.byte(Operation::IsZero, self, Self(0))),
+    pub fn or(self, other: Self) -> Self {
+        self.xor(other).xor(self.and(other))
+    }
+    /// 255 if the byte is zero, otherwise 0.
+    pub fn is_zero(self) -> Self {
+        let value = if self.value() == 0 { 0xff } else { 0 };
+        if self.known().is_some() {
+            return Self::number(value);
         }
+        ATOMS.with_borrow_mut(|atoms| atoms.byte(Operation::IsZero, self, Self::ZERO, value))
     }
-    fn sub_and_shift(block: Block<Self>) -> Block<Self> {
-        of_numbers(block, Sample::sub_and_shift).unwrap_or_else(|| {
-            ATOMS.with_borrow_mut(|atoms| atoms.block(Operation::SubAndShift, block))
-        })
+    /// SubBytes and ShiftRows of FIPS 197.
+    pub fn sub_and_shift(block: Block) -> Block {
+        let values = std::array::from_fn(|i| SBOX[usize::from(block[5 * i % 16].value())]);
+        Self::block(Operation::SubAndShift, block, values)
     }
-    fn mix(block: Block<Self>) -> Block<Self> {
-        of_numbers(block, Sample::mix)
-            .unwrap_or_else(|| ATOMS.with_borrow_mut(|atoms| atoms.block(Operation::Mix, block)))
+    /// MixColumns of FIPS 197.
+    pub fn mix(block: Block) -> Block {
+        let values = std::array::from_fn(|i| {
+            let from = |n: usize| block[i / 4 * 4 + (i + n) % 4].value();
+            times(from(0), 2) ^ times(from(1), 3) ^ from(2) ^ from(3)
+        });
+        Self::block(Operation::Mix, block, values)
     }
-}
-
-fn of_numbers(block: Block<Term>, on: fn(Block<Sample>) -> Block<Sample>) -> Option<Block<Term>> {
-    block.iter().all(|term| term.known().is_some()).then(|| {
-        on(block.map(|term| Sample::number(term.known().unwrap())))
-            .map(|sample| Term::number(sample.value))
-    })
-}
-
-/// A number, which may be hidden from the machine as a secret is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sample {
-    pub value: u8,
-    pub hidden: bool,
+    /// The highest bits of 16 bytes.
+    pub fn signs(block: Block) -> [Self; 2] {
+        let sign = |n: usize| block[n].value() >> 7 << (n % 8);
+        let half = |half: usize| (8 * half..8 * half + 8).map(sign).sum();
+        let mut values = [0; 16];
+        values[..2].copy_from_slice(&[half(0), half(1)]);
+        let [low, high, ..] = Self::block(Operation::Signs, block, values);
+        [low, high]
+    }
+    fn block(operation: Operation, block: Block, values: [u8; 16]) -> Block {
+        if block.iter().all(|byte| byte.known().is_some()) {
+            return values.map(Self::number);
+        }
+        ATOMS.with_borrow_mut(|atoms| atoms.block(operation, block, values))
+    }
 }
 
 /// Multiplication in the field of FIPS 197.
@@ -200,37 +196,6 @@ static SBOX: LazyLock<[u8; 256]> = LazyLock::new(|| {
         (1..5).fold(inverse ^ 0x63, |sum, n| sum ^ inverse.rotate_left(n))
     })
 });
-
-impl Byte for Sample {
-    fn number(value: u8) -> Self {
-        Self { value, hidden: false }
-    }
-    fn known(self) -> Option<u8> {
-        (!self.hidden).then_some(self.value)
-    }
-    fn xor(self, other: Self) -> Self {
-        Self { value: self.value ^ other.value, hidden: self.hidden | other.hidden }
-    }
-    fn and(self, other: Self) -> Self {
-        Self { value: self.value & other.value, hidden: self.hidden | other.hidden }
-    }
-    fn is_zero(self) -> Self {
-        Self { value: if self.value == 0 { 0xff } else { 0 }, ..self }
-    }
-    fn sub_and_shift(block: Block<Self>) -> Block<Self> {
-        std::array::from_fn(|i| {
-            let from = block[5 * i % 16];
-            Self { value: SBOX[usize::from(from.value)], ..from }
-        })
-    }
-    fn mix(block: Block<Self>) -> Block<Self> {
-        let hidden = block.iter().any(|byte| byte.hidden);
-        std::array::from_fn(|i| {
-            let from = |n: usize| block[i / 4 * 4 + (i + n) % 4].value;
-            Self { value: times(from(0), 2) ^ times(from(1), 3) ^ from(2) ^ from(3), hidden }
-        })
-    }
-}
 
 /// SplitMix64.
 #[derive(Default)]

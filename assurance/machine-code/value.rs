@@ -1,6 +1,6 @@
 //! Values of general registers and of flags.
 
-use crate::term::Byte;
+use crate::term::Term;
 
 /// Whether a flag is set, for each of the cases that [`Value::Cases`] distinguishes. `None` if it
 /// is undefined, or depends on a secret in some other way.
@@ -10,22 +10,18 @@ pub type Flag = Option<u16>;
 pub const CASES: [u16; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
 
 #[derive(Clone, Copy, PartialEq)]
-pub enum Value<T> {
+pub enum Value {
     Number(u64),
     /// Numbers by which of up to four conditions on secrets hold.
     Cases([u64; 16]),
-    /// The same for the lowest byte, below what cannot be put together with it.
-    Low([u64; 16]),
-    Bytes([T; 8]),
-    /// The highest bits of 16 bytes.
-    Signs([T; 16]),
+    Bytes([Term; 8]),
 }
 
-use Value::{Bytes, Cases, Low, Number, Signs};
+use Value::{Bytes, Cases, Number};
 
-impl<T: Byte> Value<T> {
-    pub fn from_bytes(from: &[T]) -> Self {
-        let mut bytes = [T::number(0); 8];
+impl Value {
+    pub fn from_bytes(from: &[Term]) -> Self {
+        let mut bytes = [Term::ZERO; 8];
         bytes[..from.len()].copy_from_slice(from);
         let mut number = 0;
         for (i, byte) in bytes.iter().enumerate() {
@@ -37,11 +33,11 @@ impl<T: Byte> Value<T> {
         Number(number)
     }
 
-    pub fn bytes(self) -> Result<[T; 8], String> {
+    pub fn bytes(self) -> Result<[Term; 8], String> {
         match self {
-            Number(number) => Ok(number.to_le_bytes().map(T::number)),
+            Number(number) => Ok(number.to_le_bytes().map(Term::number)),
             Bytes(bytes) => Ok(bytes),
-            Cases(_) | Low(_) | Signs(_) => Err("cannot take bytes of conditions".into()),
+            Cases(_) => Err("cannot take bytes of conditions".into()),
         }
     }
 
@@ -57,7 +53,7 @@ impl<T: Byte> Value<T> {
         match self {
             Number(number) => Some(number),
             Cases(cases) => Some(cases[i]),
-            Bytes(_) | Low(_) | Signs(_) => None,
+            Bytes(_) => None,
         }
     }
 
@@ -89,16 +85,14 @@ impl<T: Byte> Value<T> {
         }
         match self {
             Bytes(bytes) => Self::from_bytes(&bytes[..size]),
-            Signs(_) if size >= 2 => self,
-            Low(cases) if size == 1 => Self::from_cases(cases),
             _ => self.map(Number(0), |a, _| a & ((1 << (8 * size)) - 1)).unwrap_or(self),
         }
     }
 
     /// Operations on each byte.
-    pub fn bytewise(self, other: Self, f: impl Fn(T, T) -> T) -> Result<Self, String> {
+    pub fn bytewise(self, other: Self, f: impl Fn(Term, Term) -> Term) -> Result<Self, String> {
         let (a, b) = (self.bytes()?, other.bytes()?);
-        Ok(Self::from_bytes(&std::array::from_fn::<T, 8, _>(|i| f(a[i], b[i]))))
+        Ok(Self::from_bytes(&std::array::from_fn::<Term, 8, _>(|i| f(a[i], b[i]))))
     }
 
     /// Shifts bytes, to the left if `by` is positive.
@@ -108,7 +102,7 @@ impl<T: Byte> Value<T> {
         }
         let bytes = self.bytes()?;
         let from = |i: usize| bytes.get((i as i64 - by / 8) as usize).copied();
-        Ok(Self::from_bytes(&std::array::from_fn::<T, 8, _>(|i| from(i).unwrap_or(T::number(0)))))
+        Ok(Self::from_bytes(&std::array::from_fn::<Term, 8, _>(|i| from(i).unwrap_or(Term::ZERO))))
     }
 }
 
@@ -123,7 +117,6 @@ pub enum Operation {
     Xor,
     ShiftLeft,
     ShiftRight,
-    ShiftSigned,
 }
 
 impl Operation {
@@ -132,11 +125,10 @@ impl Operation {
     pub fn compute(self, size: usize, a: u64, b: u64, carry: u64) -> (u64, bool, bool) {
         let (bits, mask) = (8 * size as u64, u64::MAX >> (64 - 8 * size));
         let (x, y, c) = (i128::from(a), i128::from(b), i128::from(carry));
-        let (signed_x, signed_y) = (sign_extend(a, size), sign_extend(b, size));
-        let (sx, sy) = (i128::from(signed_x), i128::from(signed_y));
+        let [sx, sy] = [a, b].map(|number| sign_extend(number, size));
         let wide = |exact: i128, signed: i128| {
             let result = exact as u64 & mask;
-            let overflow = i128::from(sign_extend(result, size)) != signed;
+            let overflow = sign_extend(result, size) != signed;
             (result, exact as u128 & !u128::from(mask) != 0, overflow)
         };
         match self {
@@ -153,29 +145,26 @@ impl Operation {
                 (a << b & mask, b > 0 && a >> bits.saturating_sub(b) & 1 == 1, false)
             }
             Operation::ShiftRight => (a >> b, b > 0 && a >> (b - 1) & 1 == 1, false),
-            Operation::ShiftSigned => {
-                let shifted_out = b > 0 && signed_x >> (b - 1) & 1 == 1;
-                ((signed_x >> b) as u64 & mask, shifted_out, false)
-            }
         }
     }
 }
 
-pub fn sign_extend(value: u64, size: usize) -> i64 {
-    (value << (64 - 8 * size)) as i64 >> (64 - 8 * size)
+fn sign_extend(value: u64, size: usize) -> i128 {
+    i128::from((value << (64 - 8 * size)) as i64 >> (64 - 8 * size))
 }
 
 /// A condition: whether all of these bytes are zero. Distinguishes a new case unless they are
 /// known.
-pub fn all_zero<T: Byte>(zeros: &mut Vec<Vec<T>>, bytes: &[T]) -> Flag {
-    if bytes.iter().all(|byte| byte.known() == Some(0)) {
+pub fn all_zero(zeros: &mut Vec<Vec<Term>>, bytes: &[Term]) -> Flag {
+    let bytes: Vec<Term> = bytes.iter().filter(|byte| **byte != Term::ZERO).copied().collect();
+    if bytes.is_empty() {
         return Some(0xffff);
     }
-    if bytes.iter().any(|byte| byte.known().is_some_and(|known| known != 0)) {
+    if bytes.iter().any(|byte| byte.known().is_some()) {
         return Some(0);
     }
-    let at = zeros.iter().position(|known| known == bytes).unwrap_or_else(|| {
-        zeros.push(bytes.to_vec());
+    let at = zeros.iter().position(|known| *known == bytes).unwrap_or_else(|| {
+        zeros.push(bytes);
         zeros.len() - 1
     });
     CASES.get(at).copied()

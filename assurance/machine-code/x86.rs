@@ -4,19 +4,44 @@
 use iced_x86::{ConditionCode, FlowControl, RflagsBits};
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
 
-use crate::machine::{Address, Decoded, Machine, Result, decide};
-use crate::term::{Block, Byte};
-use crate::value::Value::{Cases, Low, Number, Signs};
-use crate::value::{Flag, Operation, Value, all_zero, sign_extend};
+use crate::machine::{Address, Cpu, Decoded, Machine, Result, decide};
+use crate::term::{Block, Term};
+use crate::value::{Flag, Operation, Value, Value::Number, all_zero};
 
 /// The carry, zero, sign and overflow flags.
 const FLAGS: [u32; 4] = [RflagsBits::CF, RflagsBits::ZF, RflagsBits::SF, RflagsBits::OF];
-pub const RSP: usize = 4;
+const RSP: usize = 4;
 
-/// Decodes one instruction, and returns its length.
-pub fn decode(code: &[u8], ip: u64) -> Option<(usize, Decoded)> {
-    let i = Decoder::with_ip(64, code, ip, DecoderOptions::NONE).into_iter().next()?;
-    Some((i.len(), if i.is_invalid() { Decoded::Unknown } else { Decoded::X86(i) }))
+pub static CPU: Cpu = Cpu {
+    decode,
+    nop: &[0x90],
+    stack_pointer: RSP,
+    arguments: &[7, 6, 2, 1, 8, 9],
+    saved: &[3, 5, 12, 13, 14, 15],
+    saved_vectors: 0..0,
+    link: None,
+    vector: 32,
+    flags: [0, 6, 7, 11],
+    kernels: 270,
+    // The address of the message is in `rdi`. It begins with the address of the key.
+    defects: &[
+        ("a branch on a key", "48 8b 07 8a 00 84 c0 74 00"),
+        ("an address that depends on a key", "48 8b 07 0f b6 00 8a 04 04"),
+        ("a shift count that depends on a key", "48 8b 0f 8a 09 d3 e0"),
+        ("a division of a key", "31 d2 31 c9 48 8b 07 8b 00 ff c1 f7 f1"),
+        ("a read after a key", "48 8b 07 8a 40 20"),
+        ("a write to a key", "48 8b 07 c6 00 00"),
+        ("a write to a caller's frame", "48 89 44 24 08"),
+        ("a static variable", "8a 05 00 00 00 70"),
+        ("a register that is not restored", "31 db"),
+        ("a part of a key on the stack", "48 8b 07 8b 00 89 44 24 80"),
+        // sub rsp, 8; call OPEN; mov al, 1; add rsp, 8; ret; OPEN:
+        ("every tag is right", "48 83 ec 08 e8 07 00 00 00 b0 01 48 83 c4 08 c3"),
+    ],
+};
+
+fn decode(code: &[u8], ip: u64) -> Option<Decoded> {
+    Decoder::with_ip(64, code, ip, DecoderOptions::NONE).into_iter().next().map(Decoded::X86)
 }
 
 pub fn text(i: &Instruction) -> String {
@@ -79,33 +104,29 @@ fn full(register: Register) -> Result<usize> {
     }
 }
 
-impl<T: Byte> Machine<'_, T> {
-    fn get(&self, register: Register) -> Result<Value<T>> {
-        Ok(self.general[full(register)?].truncate(register.size()))
+impl Machine<'_> {
+    fn get(&self, register: Register) -> Result<Value> {
+        Ok(self.low(full(register)?, register.size()))
     }
 
-    fn set(&mut self, register: Register, value: Value<T>) -> Result<()> {
+    fn set(&mut self, register: Register, value: Value) -> Result<()> {
         let (number, size) = (full(register)?, register.size());
-        let value = value.truncate(size);
+        let (old, new) = (self.general[number], value.truncate(size));
+        let low = u64::MAX >> (64 - 8 * size);
         self.general[number] = if size >= 4 {
+            new
+        } else if let Some(value) = old.map(new, |old, new| old & !low | new) {
             value
         } else {
-            let (old, low) = (self.general[number], (1 << (8 * size)) - 1);
-            match old.map(value, |old, new| old & !low | new) {
-                Some(value) => value,
-                None if let (Cases(cases), 1) = (value, size) => Low(cases),
-                None => {
-                    let (mut bytes, new) = (old.bytes()?, value.bytes()?);
-                    bytes[..size].copy_from_slice(&new[..size]);
-                    Value::from_bytes(&bytes)
-                }
-            }
+            let (mut bytes, new) = (self.bytes_of(old)?, self.bytes_of(new)?);
+            bytes[..size].copy_from_slice(&new[..size]);
+            Value::from_bytes(&bytes)
         };
         Ok(())
     }
 
     /// The sum that a memory operand, or `lea`, stands for.
-    fn sum(&self, i: &Instruction) -> Result<Value<T>> {
+    fn sum(&self, i: &Instruction) -> Result<Value> {
         if i.segment_prefix() != Register::None {
             return Err("unknown: a segment".into());
         }
@@ -139,7 +160,7 @@ impl<T: Byte> Machine<'_, T> {
     }
 
     /// A number or bytes for general registers.
-    fn operand(&self, i: &Instruction, op: u32) -> Result<Value<T>> {
+    fn operand(&self, i: &Instruction, op: u32) -> Result<Value> {
         match i.op_kind(op) {
             OpKind::Register => self.get(i.op_register(op)),
             OpKind::Memory => self.load(self.address(i)?, i.memory_size().size()),
@@ -147,7 +168,7 @@ impl<T: Byte> Machine<'_, T> {
         }
     }
 
-    fn put(&mut self, i: &Instruction, value: Value<T>) -> Result<()> {
+    fn put(&mut self, i: &Instruction, value: Value) -> Result<()> {
         match i.op0_kind() {
             OpKind::Register => self.set(i.op0_register(), value),
             _ => self.store(self.address(i)?, value, i.memory_size().size()),
@@ -173,8 +194,8 @@ impl<T: Byte> Machine<'_, T> {
     }
 
     /// The bytes of an operand of an instruction on vectors, and zeros after them.
-    fn vector(&self, i: &Instruction, op: u32) -> Result<[T; 64]> {
-        let mut bytes = [T::number(0); 64];
+    fn vector(&self, i: &Instruction, op: u32) -> Result<[Term; 64]> {
+        let mut bytes = [Term::ZERO; 64];
         let register = i.op_register(op);
         if register.is_vector_register() {
             return Ok(self.vectors[register.number()]);
@@ -195,7 +216,7 @@ impl<T: Byte> Machine<'_, T> {
     }
 
     /// Writes the first operand. Without VEX the bytes above stay in a vector register.
-    fn put_vector(&mut self, i: &Instruction, value: &[T; 64]) -> Result<()> {
+    fn put_vector(&mut self, i: &Instruction, value: &[Term; 64]) -> Result<()> {
         let (register, size, mask) = (i.op0_register(), size_of(i, 0), self.mask(i)?);
         if i.op0_kind() == OpKind::Memory {
             let address = self.address(i)?;
@@ -215,20 +236,22 @@ impl<T: Byte> Machine<'_, T> {
             if mask >> n & 1 == 1 {
                 to[n] = value[n];
             } else if i.zeroing_masking() {
-                to[n] = T::number(0);
+                to[n] = Term::ZERO;
             }
         }
         if i.encoding() != EncodingKind::Legacy {
-            to[size..].fill(T::number(0));
+            to[size..].fill(Term::ZERO);
         }
         Ok(())
     }
 
-    /// All operands that are read, with 64 bytes each. Without VEX the first is also written.
-    fn sources(&self, i: &Instruction) -> Result<Vec<T>> {
-        let first = if i.encoding() == EncodingKind::Legacy { 0 } else { 1 };
-        let mut sources = Vec::with_capacity(128);
-        for op in first..i.op_count() {
+    /// All operands that are read, with 64 bytes each.
+    fn sources(&self, i: &Instruction) -> Result<Vec<Term>> {
+        use Mnemonic::*;
+        let reads_first = i.encoding() == EncodingKind::Legacy
+            || matches!(i.mnemonic(), Vpternlogq | Vpermt2q | Vpermt2pd | Vptest);
+        let mut sources = Vec::with_capacity(192);
+        for op in u32::from(!reads_first)..i.op_count() {
             if i.op_kind(op) != OpKind::Immediate8 {
                 sources.extend(self.vector(i, op)?);
             }
@@ -237,9 +260,9 @@ impl<T: Byte> Machine<'_, T> {
     }
 
     /// Computes each byte from those of the two sources.
-    fn bytewise(&mut self, i: &Instruction, f: impl Fn(T, T) -> T) -> Result<()> {
+    fn bytewise(&mut self, i: &Instruction, f: impl Fn(Term, Term) -> Term) -> Result<()> {
         let sources = self.sources(i)?;
-        let mut value = [T::number(0); 64];
+        let mut value = [Term::ZERO; 64];
         for n in 0..size_of(i, 0) {
             value[n] = f(sources[n], sources[64 + n]);
         }
@@ -254,17 +277,7 @@ impl<T: Byte> Machine<'_, T> {
         which: impl Fn(usize) -> Option<usize>,
     ) -> Result<()> {
         let sources = self.sources(i)?;
-        self.pieces_of(i, &sources, piece, which)
-    }
-
-    fn pieces_of(
-        &mut self,
-        i: &Instruction,
-        sources: &[T],
-        piece: usize,
-        which: impl Fn(usize) -> Option<usize>,
-    ) -> Result<()> {
-        let mut value = [T::number(0); 64];
+        let mut value = [Term::ZERO; 64];
         for (n, to) in value[..size_of(i, 0)].chunks_mut(piece).enumerate() {
             if let Some(from) = which(n) {
                 to.copy_from_slice(&sources[from * piece..][..piece]);
@@ -274,27 +287,21 @@ impl<T: Byte> Machine<'_, T> {
     }
 
     /// The condition of a conditional instruction.
-    fn condition(&self, code: ConditionCode) -> Flag {
-        use ConditionCode::*;
-        let [cf, zf, sf, of] = self.flags;
-        let less = || Some(sf? ^ of?);
-        match code {
-            o => of,
-            no => Some(!of?),
-            b => cf,
-            ae => Some(!cf?),
-            e => zf,
-            ne => Some(!zf?),
-            be => Some(cf? | zf?),
-            a => Some(!(cf? | zf?)),
-            s => sf,
-            ns => Some(!sf?),
-            l => less(),
-            ge => Some(!less()?),
-            le => Some(less()? | zf?),
-            g => Some(!(less()? | zf?)),
-            _ => Option::None,
-        }
+    fn condition(&self, i: &Instruction) -> Flag {
+        let [carry, zero, sign, overflow] = self.flags;
+        // Instructions have conditions in this order.
+        let code = (i.condition_code() as usize).checked_sub(1)?;
+        let holds = match code / 2 {
+            0 => overflow,
+            1 => carry,
+            2 => zero,
+            3 => Some(carry? | zero?),
+            4 => sign,
+            6 => Some(sign? ^ overflow?),
+            7 => Some((sign? ^ overflow?) | zero?),
+            _ => None,
+        };
+        if code % 2 == 1 { Some(!holds?) } else { holds }
     }
 
     /// Arithmetic with two operands, which writes the first one unless it only compares.
@@ -306,7 +313,7 @@ impl<T: Byte> Machine<'_, T> {
         let (operation, values) = match m {
             Add | Adc => (Operation::Add, [a, b]),
             Sub | Xor if same => (Operation::Xor, [Number(0); 2]),
-            Sub | Sbb | Cmp => (Operation::Subtract, [a, b]),
+            Sub | Cmp => (Operation::Subtract, [a, b]),
             Inc => (Operation::Add, [a, Number(1)]),
             Dec => (Operation::Subtract, [a, Number(1)]),
             Neg => (Operation::Subtract, [Number(0), a]),
@@ -314,27 +321,21 @@ impl<T: Byte> Machine<'_, T> {
             And | Test => (Operation::And, [a, b]),
             Or => (Operation::Or, [a, b]),
             Xor => (Operation::Xor, [a, b]),
-            Shl | Shr | Sar => {
+            Shl | Shr => {
                 let by = b.number("a shift count")? & if size == 8 { 63 } else { 31 };
                 if by == 0 {
                     return self.put(i, a);
                 }
-                let operation = match m {
-                    Shl => Operation::ShiftLeft,
-                    Shr => Operation::ShiftRight,
-                    _ => Operation::ShiftSigned,
-                };
-                (operation, [a, Number(by)])
+                let left = m == Shl;
+                let shift = if left { Operation::ShiftLeft } else { Operation::ShiftRight };
+                (shift, [a, Number(by)])
             }
             _ => return Err("unknown".into()),
         };
-        let carry = match m {
-            Adc | Sbb => u64::from(decide(self.flags[0])?),
-            _ => 0,
-        };
+        let carry = if m == Adc { u64::from(decide(self.flags[0])?) } else { 0 };
         let (result, flags) = self.arithmetic(operation, size, values, carry)?;
         for n in 0..4 {
-            let is_overflow_of_shift = n == 3 && matches!(m, Shl | Shr | Sar);
+            let is_overflow_of_shift = n == 3 && matches!(m, Shl | Shr);
             if i.rflags_undefined() & FLAGS[n] != 0 || is_overflow_of_shift {
                 self.flags[n] = None;
             } else if i.rflags_modified() & FLAGS[n] != 0 {
@@ -344,13 +345,13 @@ impl<T: Byte> Machine<'_, T> {
         if matches!(m, Cmp | Test) { Ok(()) } else { self.put(i, result) }
     }
 
-    fn push(&mut self, value: Value<T>) -> Result<()> {
+    pub fn push(&mut self, value: Value) -> Result<()> {
         let at = self.general[RSP].number("the stack pointer")?.wrapping_sub(8);
         self.general[RSP] = Number(at);
         self.store(at, value, 8)
     }
 
-    pub fn pop(&mut self) -> Result<Value<T>> {
+    pub fn pop(&mut self) -> Result<Value> {
         let at = self.general[RSP].number("the stack pointer")?;
         self.general[RSP] = Number(at.wrapping_add(8));
         self.load(at, 8)
@@ -361,7 +362,6 @@ impl<T: Byte> Machine<'_, T> {
         if i.has_rep_prefix() || i.has_lock_prefix() || i.has_repne_prefix() {
             return Err("unknown: a prefix".into());
         }
-        let next = i.next_ip();
         match i.flow_control() {
             FlowControl::Next if is_padding(i) => return Ok(()),
             FlowControl::Next if registers(i).any(Register::is_vector_register) => {
@@ -369,7 +369,7 @@ impl<T: Byte> Machine<'_, T> {
             }
             FlowControl::Next => return self.step_general(i),
             FlowControl::ConditionalBranch => {
-                if decide(self.condition(i.condition_code()))? {
+                if decide(self.condition(i))? {
                     self.ip = i.near_branch_target();
                 }
             }
@@ -377,11 +377,11 @@ impl<T: Byte> Machine<'_, T> {
             FlowControl::IndirectBranch => self.ip = self.operand(i, 0)?.number("a jump")?,
             FlowControl::Call => {
                 self.ip = i.near_branch_target();
-                self.push(Number(next))?;
+                self.push(Number(i.next_ip()))?;
             }
             FlowControl::IndirectCall => {
                 self.ip = self.operand(i, 0)?.number("a call")?;
-                self.push(Number(next))?;
+                self.push(Number(i.next_ip()))?;
             }
             FlowControl::Return => self.ip = self.pop()?.number("the return address")?,
             _ => return Err("unknown".into()),
@@ -394,10 +394,6 @@ impl<T: Byte> Machine<'_, T> {
         let size = size_of(i, 0);
         let result = match i.mnemonic() {
             Mov | Movzx => self.operand(i, 1)?,
-            Movsxd | Movsx => {
-                let value = self.operand(i, 1)?.number("a number with a sign")?;
-                Number(sign_extend(value, size_of(i, 1)) as u64)
-            }
             Lea => self.sum(i)?,
             Not => {
                 let value = self.operand(i, 0)?;
@@ -412,14 +408,12 @@ impl<T: Byte> Machine<'_, T> {
                 return self.push(value);
             }
             Pop => self.pop()?,
-            Kmovb | Kmovw | Kmovd | Kmovq => {
-                let value = if i.op1_register().is_k() {
-                    self.mask_register(i.op1_register())?
-                } else {
-                    self.operand(i, 1)?.number("a mask")?
+            Kmovw | Kmovd | Kmovq => {
+                let value = match i.op1_register() {
+                    register if register.is_k() => self.mask_register(register)?,
+                    _ => self.operand(i, 1)?.number("a mask")?,
                 };
                 let value = match i.mnemonic() {
-                    Kmovb => value & 0xff,
                     Kmovw => value & 0xffff,
                     Kmovd => value & 0xffff_ffff,
                     _ => value,
@@ -434,22 +428,22 @@ impl<T: Byte> Machine<'_, T> {
                 let bits = if i.mnemonic() == Kunpckwd { 16 } else { 32 };
                 let high = self.mask_register(i.op1_register())? << bits;
                 let low = self.mask_register(i.op2_register())? & ((1 << bits) - 1);
-                self.masks[i.op0_register().number()] =
-                    Some(high & ((1 << bits) - 1) << bits | low);
+                let all = u64::MAX >> (64 - 2 * bits);
+                self.masks[i.op0_register().number()] = Some((high | low) & all);
                 return Ok(());
             }
             // `set` has one operand, and `cmov` has two.
             _ if i.condition_code() != ConditionCode::None && i.op_count() == 1 => {
-                let set = Value::flag(self.condition(i.condition_code()));
+                let set = Value::flag(self.condition(i));
                 set.ok_or("a flag depends on a secret")?
             }
             _ if i.condition_code() != ConditionCode::None && i.op_count() == 2 => {
                 // The source is read, and the upper half zeroed, in any case.
                 let (old, new) = (self.operand(i, 0)?, self.operand(i, 1)?);
-                if decide(self.condition(i.condition_code()))? { new } else { old }
+                if decide(self.condition(i))? { new } else { old }
             }
             Vzeroupper => {
-                self.vectors[..16].iter_mut().for_each(|v| v[16..].fill(T::number(0)));
+                self.vectors[..16].iter_mut().for_each(|v| v[16..].fill(Term::ZERO));
                 return Ok(());
             }
             Imul if i.op_count() == 1 => return Err("unknown".into()),
@@ -464,7 +458,7 @@ impl<T: Byte> Machine<'_, T> {
             8 => [Register::RAX, Register::RDX],
             _ => [Register::EAX, Register::EDX],
         };
-        let number = |value: Value<T>| value.number("a division").map(u128::from);
+        let number = |value: Value| value.number("a division").map(u128::from);
         let (high, low) = (number(self.get(d)?)?, number(self.get(a)?)?);
         let (by, of) = (number(self.operand(i, 0)?)?, high << (8 * size) | low);
         if by <= high {
@@ -491,22 +485,15 @@ impl<T: Byte> Machine<'_, T> {
             Movd | Movq | Vmovd | Vmovq | Vmovss if i.op_count() == 2 => {
                 let mut value = self.vector(i, 1)?;
                 let size = if matches!(i.mnemonic(), Movq | Vmovq) { 8 } else { 4 };
-                value[size..].fill(T::number(0));
+                value[size..].fill(Term::ZERO);
                 self.put_vector(i, &value)
             }
-            Pxor | Xorps | Xorpd | Vpxor | Vpxord | Vpxorq | Vxorps | Vxorpd => {
-                self.bytewise(i, T::xor)
-            }
-            Pand | Andps | Andpd | Vpand | Vpandd | Vpandq | Vandps | Vandpd => {
-                self.bytewise(i, T::and)
-            }
-            Por | Orps | Vpor | Vpord | Vporq | Vorps => self.bytewise(i, T::or),
-            Pandn | Vpandn => self.bytewise(i, |a, b| a.not().and(b)),
-            Pcmpeqb | Vpcmpeqb if i.op0_register().is_vector_register() => {
-                self.bytewise(i, |a, b| a.xor(b).is_zero())
-            }
-            Vpternlogq | Vpternlogd => {
-                let factors = [self.vector(i, 2)?, self.vector(i, 1)?, self.vector(i, 0)?];
+            Pxor | Xorps | Vpxor | Vpxord | Vpxorq | Vxorps => self.bytewise(i, Term::xor),
+            Pand | Andps | Vpand | Vpandd | Vpandq | Vandps => self.bytewise(i, Term::and),
+            Por | Vpor | Vpord | Vporq => self.bytewise(i, Term::or),
+            Pcmpeqb => self.bytewise(i, |a, b| a.xor(b).is_zero()),
+            Vpternlogq => {
+                let sources = self.sources(i)?;
                 let table = immediate();
                 // The sum of the products of those sets of factors whose subsets have an odd
                 // number of ones in the table.
@@ -517,18 +504,20 @@ impl<T: Byte> Machine<'_, T> {
                 let sets: Vec<usize> = (0..8).filter(is_odd).collect();
                 let product = |set: usize, n: usize| {
                     let of = (0..3).filter(|factor| set >> factor & 1 == 1);
-                    of.fold(T::number(0xff), |product, factor| product.and(factors[factor][n]))
+                    of.fold(Term::number(0xff), |product, factor| {
+                        product.and(sources[64 * (2 - factor) + n])
+                    })
                 };
                 let value = std::array::from_fn(|n| {
-                    sets.iter().fold(T::number(0), |sum, set| sum.xor(product(*set, n)))
+                    sets.iter().fold(Term::ZERO, |sum, set| sum.xor(product(*set, n)))
                 });
                 self.put_vector(i, &value)
             }
             Aesenc | Vaesenc => {
                 let sources = self.sources(i)?;
-                let mut value = [T::number(0); 64];
+                let mut value = [Term::ZERO; 64];
                 for lane in (0..size).step_by(16) {
-                    let block = |at: usize| -> Block<T> {
+                    let block = |at: usize| -> Block {
                         sources[at + lane..][..16].try_into().expect("16 bytes")
                     };
                     let round = crate::aegis::aes(block(0), block(64));
@@ -537,36 +526,33 @@ impl<T: Byte> Machine<'_, T> {
                 self.put_vector(i, &value)
             }
             Pshufb | Vpshufb => {
-                let sources = self.sources(i)?;
                 let mut places = [None; 64];
-                for (n, index) in sources[64..64 + size].iter().enumerate() {
+                let indices = self.vector(i, i.op_count() - 1)?;
+                for (n, index) in indices[..size].iter().enumerate() {
                     let index = usize::from(index.known().ok_or("unknown: a shuffle by secrets")?);
                     places[n] = (index < 0x80).then_some(n / 16 * 16 + index % 16);
                 }
-                self.pieces_of(i, &sources, 1, |n| places[n])
+                self.pieces(i, 1, |n| places[n])
             }
             Psllq | Vpsllq if i.op_kind(i.op_count() - 1) == OpKind::Immediate8 => {
-                let mut value: [T; 64] = self.sources(i)?[..64].try_into().expect("64 bytes");
+                let mut value: [Term; 64] = self.sources(i)?[..64].try_into().expect("64 bytes");
                 for word in value[..size].chunks_mut(8) {
                     let number = Value::from_bytes(word).number("unknown: a shift; it")?;
                     let shifted = number.checked_shl(immediate() as u32).unwrap_or(0);
-                    word.copy_from_slice(&shifted.to_le_bytes().map(T::number));
+                    word.copy_from_slice(&shifted.to_le_bytes().map(Term::number));
                 }
                 self.put_vector(i, &value)
             }
             Punpcklqdq | Vpunpcklqdq => self.pieces(i, 8, |n| Some(n / 2 * 2 + n % 2 * 8)),
             Vpinsrq => self.pieces(i, 8, |n| Some(if n == immediate() % 2 { 8 } else { n })),
             Vmovddup if size == 16 => self.pieces(i, 8, |_| Some(0)),
-            Vbroadcastf128 | Vbroadcasti128 | Vbroadcasti32x4 | Vbroadcastf32x4 => {
-                self.pieces(i, 16, |_| Some(0))
-            }
+            Vbroadcastf128 | Vbroadcasti128 | Vbroadcasti32x4 => self.pieces(i, 16, |_| Some(0)),
             Vextractf128 | Vextracti128 | Vextractf32x4 | Vextracti32x4 | Vextracti64x4
             | Vextractf64x4 => {
                 let which = immediate() % (size_of(i, 1) / size);
                 self.pieces(i, size, |_| Some(which))
             }
-            Vinsertf128 | Vinserti128 | Vinserti32x4 | Vinsertf32x4 | Vinserti64x4
-            | Vinsertf64x4 => {
+            Vinsertf128 | Vinserti128 | Vinserti32x4 | Vinserti64x4 | Vinsertf64x4 => {
                 let piece = size_of(i, 2);
                 let at = immediate() % (size / piece);
                 self.pieces(i, piece, |n| Some(if n == at { 64 / piece } else { n }))
@@ -578,7 +564,7 @@ impl<T: Byte> Machine<'_, T> {
             Vpblendd => {
                 self.pieces(i, 4, |n| Some(if immediate() >> n & 1 == 1 { 16 + n } else { n }))
             }
-            Vshufi64x2 | Vshufi32x4 | Vshuff64x2 => {
+            Vshufi64x2 => {
                 let lanes = size / 16;
                 let bits = if lanes == 4 { 2 } else { 1 };
                 self.pieces(i, 16, |n| {
@@ -586,25 +572,23 @@ impl<T: Byte> Machine<'_, T> {
                     Some(which + if n < lanes / 2 { 0 } else { 4 })
                 })
             }
-            Vpermi2q | Vpermt2q | Vpermt2pd | Vpermi2pd => {
-                let [first, second] = [self.vector(i, 0)?, self.vector(i, 1)?];
-                let (a, indices) = match i.mnemonic() {
-                    Vpermt2q | Vpermt2pd => (first, second),
-                    _ => (second, first),
-                };
-                let sources: Vec<T> = [a, self.vector(i, 2)?].concat();
+            Vpermi2q | Vpermt2q | Vpermt2pd => {
+                // The indices are either what is overwritten, or between the two sources.
+                let (indices, second) = if i.mnemonic() == Vpermi2q { (0, 8) } else { (1, 16) };
+                let indices = self.vector(i, indices)?;
                 let (count, mut places) = (size / 8, [0; 8]);
                 for (place, index) in places.iter_mut().zip(indices[..size].chunks(8)) {
                     let index = Value::from_bytes(index).number("unknown: a permutation; it")?;
                     let index = index as usize % (2 * count);
-                    *place = index % count + if index < count { 0 } else { 8 };
+                    *place = index % count + if index < count { 0 } else { second };
                 }
-                self.pieces_of(i, &sources, 8, |n| Some(places[n]))
+                self.pieces(i, 8, |n| Some(places[n]))
             }
-            Ptest | Vptest => {
-                let [a, b] = [self.vector(i, 0)?, self.vector(i, 1)?];
-                let both: Vec<T> = (0..size).map(|n| a[n].and(b[n])).collect();
-                let other: Vec<T> = (0..size).map(|n| a[n].not().and(b[n])).collect();
+            Vptest => {
+                let sources = self.sources(i)?;
+                let (a, b) = sources.split_at(64);
+                let both: Vec<Term> = (0..size).map(|n| a[n].and(b[n])).collect();
+                let other: Vec<Term> = (0..size).map(|n| a[n].not().and(b[n])).collect();
                 self.flags = [None, all_zero(&mut self.zeros, &both), Some(0), Some(0)];
                 if other.iter().all(|byte| byte.known().is_some()) {
                     self.flags[0] = all_zero(&mut self.zeros, &other);
@@ -612,10 +596,8 @@ impl<T: Byte> Machine<'_, T> {
                 Ok(())
             }
             Pmovmskb => {
-                let bytes: Block<T> = self.vector(i, 1)?[..16].try_into().expect("16 bytes");
-                let sign = |(n, byte): (usize, &T)| Some(u64::from(byte.known()? >> 7) << n);
-                let signs = bytes.iter().enumerate().map(sign).sum::<Option<u64>>();
-                self.set(i.op0_register(), signs.map_or(Signs(bytes), Number))
+                let bytes = self.vector(i, 1)?[..16].try_into().expect("16 bytes");
+                self.set(i.op0_register(), Value::from_bytes(&Term::signs(bytes)))
             }
             _ => Err("unknown".into()),
         }
