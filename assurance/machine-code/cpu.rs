@@ -198,7 +198,6 @@ fn machine(cpu: &Cpu, record: &[u8], secrets: u64) -> Machine<'static> {
     let start = START + MEMORY as u64;
     let region = Region { name: "memory", start, bytes, writable: true };
     let memory = Memory { image: None, regions: vec![region] };
-    Term::forget();
     let mut machine =
         Machine::new(std::array::from_fn(general), std::array::from_fn(vector), memory);
     machine.masks = std::array::from_fn(|n| Some(word(record, MASKS + 8 * n)));

@@ -43,7 +43,6 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub fn new(set: &'a Set, call: &Call, planted: Option<(usize, &'a Kernel)>) -> Self {
-        Term::forget();
         let stack = Region {
             name: "the stack",
             // Some place between two lines of the cache, as the ABI allows.
