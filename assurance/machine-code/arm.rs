@@ -54,17 +54,22 @@ pub fn form(i: &Instruction) -> Option<String> {
     (!depends_on_place && !is_padding(i)).then(|| format!("{:?} {kinds}", i.opcode))
 }
 
+/// The last operand, which is an address if one is.
+fn last(i: &Instruction) -> Operand {
+    let is_something = |operand: &&Operand| !matches!(operand, Operand::Nothing);
+    i.operands.iter().rfind(is_something).copied().unwrap_or(Operand::Nothing)
+}
+
 pub fn address(i: &Instruction) -> Address {
-    let address = |base: u16, offset, index: Option<u16>| {
-        Some(Address { base: Some(base.into()), offset, index: index.map(usize::from) })
+    let (base, index, scale, offset) = match last(i) {
+        Operand::RegPreIndex(base, offset, _) => (base, None, 0, offset),
+        Operand::RegPostIndex(base, _) => (base, None, 0, 0),
+        Operand::RegRegOffset(base, index, SizeCode::X, ShiftStyle::LSL, by) => {
+            (base, Some(usize::from(index)), 1 << by, 0)
+        }
+        _ => return Address::default(),
     };
-    let found = i.operands.iter().find_map(|operand| match *operand {
-        Operand::RegPreIndex(base, offset, _) => address(base, offset.into(), None),
-        Operand::RegPostIndex(base, _) => address(base, 0, None),
-        Operand::RegRegOffset(base, index, ..) => address(base, 0, Some(index)),
-        _ => None,
-    });
-    found.unwrap_or_default()
+    Address { base: Some(base.into()), index, scale, offset: i64::from(offset) as u64 }
 }
 
 /// The size of a register.
@@ -146,46 +151,33 @@ impl Machine<'_> {
     fn arm_put_vector(&mut self, operand: Operand, bytes: &[Term]) -> Result<()> {
         match operand {
             Operand::SIMDRegisterElements(SIMDSizeCode::Q, n, _) | Operand::SIMDRegister(_, n) => {
+                let size = size_of(operand)?.min(bytes.len());
                 let to = &mut self.vectors[usize::from(n)];
                 to.fill(Term::ZERO);
-                to[..bytes.len()].copy_from_slice(bytes);
-                Ok(())
+                to[..size].copy_from_slice(&bytes[..size]);
             }
-            _ => Err("unknown: a vector".into()),
+            Operand::SIMDRegisterElementsLane(_, n, SIMDSizeCode::D, lane) => {
+                self.vectors[usize::from(n)][8 * usize::from(lane)..][..8].copy_from_slice(bytes);
+            }
+            Operand::Register(SizeCode::X, _) => {
+                self.arm_put(operand, Value::from_bytes(bytes))?;
+            }
+            _ => return Err("unknown: a vector".into()),
         }
+        Ok(())
     }
 
-    /// The address, and after the access the new value of its register.
-    fn arm_address(&self, operand: Operand) -> Result<(u64, Option<(usize, u64)>)> {
-        let get = |n: u16| self.general[usize::from(n)].number("an address");
-        Ok(match operand {
-            Operand::RegPreIndex(base, offset, writes) => {
-                let at = get(base)?.wrapping_add(i64::from(offset) as u64);
-                (at, writes.then_some((base.into(), at)))
-            }
-            Operand::RegPostIndex(base, offset) => {
-                let at = get(base)?;
-                (at, Some((base.into(), at.wrapping_add(i64::from(offset) as u64))))
-            }
-            Operand::RegRegOffset(base, index, SizeCode::X, ShiftStyle::LSL, by) => {
-                (get(base)?.wrapping_add(get(index)? << by), None)
-            }
-            _ => return Err("unknown: an address".into()),
-        })
-    }
-
-    /// Loads or stores registers that lie side by side, of a general register `size` bytes if it
-    /// is not all of it.
-    fn arm_access(
-        &mut self,
-        registers: &[Operand],
-        at: Operand,
-        size: Option<usize>,
-        load: bool,
-    ) -> Result<()> {
-        let (mut address, update) = self.arm_address(at)?;
+    /// Loads or stores registers that lie side by side.
+    fn arm_access(&mut self, i: &Instruction, registers: &[Operand], load: bool) -> Result<()> {
+        let parts = address(i);
+        let base = parts.base.ok_or("unknown: an address")?;
+        let start = self.sum(&parts)?.number("an address")?;
+        let mut address = start;
         for &register in registers {
-            let size = size.map_or(size_of(register), Ok)?;
+            let size = match i.opcode {
+                Opcode::LDRB | Opcode::STRB => 1,
+                _ => size_of(register)?,
+            };
             match (is_vector(register), load) {
                 (true, true) => {
                     let mut bytes = [Term::ZERO; 16];
@@ -200,8 +192,12 @@ impl Machine<'_> {
             }
             address = address.wrapping_add(size as u64);
         }
-        if let Some((register, value)) = update {
-            self.general[register] = Number(value);
+        match last(i) {
+            Operand::RegPreIndex(_, _, true) => self.general[base] = Number(start),
+            Operand::RegPostIndex(_, offset) => {
+                self.general[base] = Number(start.wrapping_add(i64::from(offset) as u64));
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -227,7 +223,7 @@ impl Machine<'_> {
         use Opcode::*;
         let size = size_of(to)?;
         let operation = match opcode {
-            ADD | ADDS => Operation::Add,
+            ADD => Operation::Add,
             SUB | SUBS => Operation::Subtract,
             AND | ANDS => Operation::And,
             ORR => Operation::Or,
@@ -236,7 +232,7 @@ impl Machine<'_> {
         let values = [self.arm_value(a)?.truncate(size), self.arm_value(b)?.truncate(size)];
         let (result, [carry, zero, negative, overflow]) =
             self.arithmetic(operation, size, values, 0)?;
-        if matches!(opcode, ADDS | SUBS | ANDS) {
+        if matches!(opcode, SUBS | ANDS) {
             // The carry of a difference says that nothing was borrowed.
             let carry = if opcode == SUBS { carry.map(|borrow| !borrow) } else { carry };
             self.flags = [carry, zero, negative, overflow];
@@ -282,7 +278,7 @@ impl Machine<'_> {
                 self.arm_put(o[0], Number((ip & !0xfff).wrapping_add(offset as u64)))?;
             }
             HINT => {}
-            ADD | ADDS | SUB | SUBS | AND | ANDS | ORR | EOR if !is_vector(o[0]) => {
+            ADD | SUB | SUBS | AND | ANDS | ORR | EOR if !is_vector(o[0]) => {
                 self.arm_arithmetic(i.opcode, [o[0], o[1], o[2]])?;
             }
             MADD | MSUB => {
@@ -310,52 +306,33 @@ impl Machine<'_> {
                 let Operand::ConditionCode(code) = o[3] else { return Err("unknown".into()) };
                 let (a, b) = (self.arm_value(o[1])?, self.arm_value(o[2])?);
                 let holds = self.arm_condition(code);
-                let value = if i.opcode == CSEL {
-                    if decide(holds)? { a } else { b }
-                } else if a == Number(0) && b == Number(0) {
-                    let set = holds.map(|holds| !holds);
-                    Value::flag(set).ok_or("a flag depends on a secret")?
-                } else if decide(holds)? {
-                    a
-                } else {
-                    let next = b.map(Number(1), u64::wrapping_add);
-                    next.ok_or("unknown: arithmetic with secrets")?
+                let value = match i.opcode {
+                    CSINC if a == Number(0) && b == Number(0) => {
+                        let set = holds.map(|holds| !holds);
+                        Value::flag(set).ok_or("a flag depends on a secret")?
+                    }
+                    _ if decide(holds)? => a,
+                    CSEL => b,
+                    _ => b.map(Number(1), u64::wrapping_add).ok_or("increments a secret")?,
                 };
                 self.arm_put(o[0], value)?;
             }
-            LDR | LDUR => self.arm_access(&o[..1], o[1], None, true)?,
-            STR | STUR => self.arm_access(&o[..1], o[1], None, false)?,
-            LDRB | LDURB => self.arm_access(&o[..1], o[1], Some(1), true)?,
-            STRB | STURB => self.arm_access(&o[..1], o[1], Some(1), false)?,
-            LDP => self.arm_access(&o[..2], o[2], None, true)?,
-            STP => self.arm_access(&o[..2], o[2], None, false)?,
-            FMOV => match (o[0], o[1]) {
-                (Operand::SIMDRegister(SIMDSizeCode::D, _), Operand::Register(..)) => {
-                    let bytes = self.arm_vector(o[1])?;
-                    self.arm_put_vector(o[0], &bytes[..8])?;
-                }
-                (Operand::Register(..), Operand::SIMDRegister(SIMDSizeCode::D, _)) => {
-                    let bytes = self.arm_vector(o[1])?;
-                    self.arm_put(o[0], Value::from_bytes(&bytes[..8]))?;
-                }
-                _ => return Err("unknown".into()),
-            },
-            INS => {
-                let Operand::SIMDRegisterElementsLane(_, n, SIMDSizeCode::D, lane) = o[0] else {
-                    return Err("unknown".into());
-                };
+            LDR | LDUR | LDRB => self.arm_access(i, &o[..1], true)?,
+            STR | STUR | STRB => self.arm_access(i, &o[..1], false)?,
+            LDP => self.arm_access(i, &o[..2], true)?,
+            STP => self.arm_access(i, &o[..2], false)?,
+            FMOV | INS => {
                 let half = self.arm_vector(o[1])?;
-                self.vectors[usize::from(n)][8 * usize::from(lane)..][..8]
-                    .copy_from_slice(&half[..8]);
+                self.arm_put_vector(o[0], &half[..8])?;
             }
             DUP => {
-                let bytes = self.arm_vector(o[1])?;
-                self.arm_put_vector(o[0], &[&bytes[..8], &bytes[..8]].concat())?;
+                let half = self.arm_vector(o[1])?;
+                self.arm_put_vector(o[0], &[&half[..8], &half[..8]].concat())?;
             }
             MOVI => match (o[0], o[1]) {
                 (Operand::SIMDRegisterElements(_, _, SIMDSizeCode::D), Operand::Imm64(number)) => {
-                    let bytes = number.to_le_bytes().map(Term::number);
-                    self.arm_put_vector(o[0], &[bytes, bytes].concat())?;
+                    let half = number.to_le_bytes().map(Term::number);
+                    self.arm_put_vector(o[0], &[half, half].concat())?;
                 }
                 _ => return Err("unknown".into()),
             },
@@ -394,7 +371,6 @@ impl Machine<'_> {
                     EOR3 => Some(n[at].xor(m[at]).xor(a[at])),
                     AND => Some(n[at].and(m[at])),
                     ORR => Some(n[at].or(m[at])),
-                    BIC => Some(n[at].and(m[at].not())),
                     BIT => Some(choose(m[at], n[at], d[at])),
                     BIF => Some(choose(m[at], d[at], n[at])),
                     BSL => Some(choose(d[at], n[at], m[at])),

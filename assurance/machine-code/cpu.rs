@@ -153,7 +153,7 @@ fn record(cpu: &Cpu, i: &Instruction, random: &mut Random) -> Vec<u8> {
         general[index] = random.next() % 3 * 16;
     }
     if let Some(base) = address.base {
-        general[base] = OPERAND.wrapping_sub(address.offset as u64);
+        general[base] = OPERAND.wrapping_sub(address.offset);
     }
     let flags = cpu.flags.iter().fold(0, |mask, bit| mask | 1 << bit) & random.next();
     let masks: [u64; 8] = std::array::from_fn(|_| number(random));

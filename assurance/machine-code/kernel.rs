@@ -1,5 +1,7 @@
 //! The kernels of a library, found by their names.
 
+use std::sync::atomic::AtomicBool;
+
 use crate::aegis::Family;
 use crate::machine::{Cpu, Instruction};
 use crate::memory::Image;
@@ -95,12 +97,15 @@ impl Kernel {
     }
 }
 
-/// The kernels of a library, and after them the functions that wipe the stack after some of them.
+/// The kernels of a library, and after them the functions that kernels call and those that wipe the
+/// stack after some of them.
 pub struct Set {
     pub image: Image,
     pub functions: Vec<Kernel>,
     /// How many of the functions are kernels.
-    pub count: usize,
+    count: usize,
+    /// Which instructions of each function ran.
+    pub ran: Vec<Vec<AtomicBool>>,
 }
 
 impl Set {
@@ -110,7 +115,7 @@ impl Set {
         for (name, start, code) in &image.functions {
             let name = shorten(name);
             functions.extend(Kernel::new(image.cpu, &name, *start, code));
-            if SCRUBS.contains(&&*name) {
+            if SCRUBS.contains(&&*name) || name == "black_box::<u8>" {
                 let (start, code) = (*start, image.cpu.decode_all(code, *start));
                 scrubs.push(Kernel { operation: name, start, code, ..Kernel::default() });
             }
@@ -118,7 +123,10 @@ impl Set {
         functions.sort_by_key(Kernel::name);
         let count = functions.len();
         functions.extend(scrubs);
-        Ok(Self { image, functions, count })
+        let none =
+            |function: &Kernel| function.code.iter().map(|_| AtomicBool::new(false)).collect();
+        let ran = functions.iter().map(none).collect();
+        Ok(Self { image, functions, count, ran })
     }
 
     pub fn kernels(&self) -> &[Kernel] {

@@ -87,6 +87,19 @@ impl<'a> Machine<'a> {
         Ok(self.value_of(&bytes))
     }
 
+    /// Returns the sum that an address stands for.
+    pub fn sum(&self, address: &Address) -> Result<Value> {
+        let mut sum = Value::Number(address.offset);
+        for (register, scale) in [(address.base, 1), (address.index, address.scale)] {
+            if let Some(register) = register {
+                let add = |sum: u64, by: u64| sum.wrapping_add(by.wrapping_mul(scale));
+                let with = sum.map(self.general[register], add);
+                sum = with.ok_or("an address depends on a secret")?;
+            }
+        }
+        Ok(sum)
+    }
+
     /// Computes with the lowest bytes of numbers, and with all of secret bytes where that is
     /// possible. Returns the result and the new flags.
     pub fn arithmetic(
@@ -163,12 +176,13 @@ pub enum Decoded {
 
 use Decoded::{Arm, Unknown, X86};
 
-/// How an operand in memory is found.
+/// How an operand in memory is found: registers, the factor of the second one, and a number.
 #[derive(Default)]
 pub struct Address {
     pub base: Option<usize>,
-    pub offset: i64,
     pub index: Option<usize>,
+    pub scale: u64,
+    pub offset: u64,
 }
 
 impl Instruction {

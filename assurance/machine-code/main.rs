@@ -33,7 +33,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kernel::{Kernel, Set};
-use prove::{Call, Coverage, Run};
+use prove::{Call, Run};
 
 /// How many instructions of a kernel may be out of reach: those for data of 4 GiB, for a degree of
 /// 0, and jumps that are never taken.
@@ -118,109 +118,72 @@ fn batches(kernel: &Kernel, calls: &mut Vec<Vec<Call>>) {
     }
 }
 
-/// Runs a kernel, or the one in its place. Returns which instructions ran, and what is wrong.
-fn prove(
-    set: &Set,
-    number: usize,
-    calls: &[Call],
-    planted: Option<&Kernel>,
-) -> (Coverage, Result<(), String>) {
+/// Runs a kernel, or the one in its place.
+fn prove(set: &Set, number: usize, calls: &[Call], planted: Option<&Kernel>) -> Result<(), String> {
     let mut run = Run::new(set, &calls[0], planted.map(|planted| (number, planted)));
-    let result = match &*set.functions[number].operation {
+    match &*set.functions[number].operation {
         "seal" | "open" | "mac" | "seal_batch" | "open_batch" => run.message_kernel(number, calls),
         _ => run.state_kernel(number, &calls[0]),
-    };
-    (run.coverage, result)
+    }
 }
 
-/// Works on all cores.
-fn in_parallel<T: Sync>(work: &[T], each: impl Fn(&T) + Sync) {
-    let next = AtomicUsize::new(0);
+/// Works on all cores. Returns what is found.
+fn in_parallel<T: Sync, F: Send>(work: &[T], each: impl Fn(&T) -> Option<F> + Sync) -> Vec<F> {
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
                 while let Some(one) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    each(one);
+                    if let Some(one) = each(one) {
+                        found.lock().expect("no thread panics").push(one);
+                    }
                 }
             });
         }
     });
+    found.into_inner().expect("no thread panics")
 }
 
-/// Plants defects. Returns their number, and those that were not found.
-fn plant(set: &Set) -> (usize, Vec<String>) {
-    let work = planted::defects(set.image.cpu, set.kernels());
-    let missed = Mutex::new(Vec::new());
-    in_parallel(&work, |(number, name, defect)| {
-        if calls(defect, true).iter().all(|call| prove(set, *number, call, Some(defect)).1.is_ok())
-        {
-            let fault = format!("planted, and not found: {name}: {}", defect.name());
-            missed.lock().expect("no thread panics").push(fault);
-        }
-    });
-    (work.len(), missed.into_inner().expect("no thread panics"))
-}
-
-/// Proves kernels for all calls. Returns which instructions ran, and the first fault of each.
-fn prove_all(set: &Set, work: &[(usize, Vec<Call>)]) -> (Coverage, BTreeMap<usize, String>) {
-    let results = Mutex::new((Coverage::new(), BTreeMap::new()));
-    in_parallel(work, |(number, calls)| {
-        let (coverage, result) = prove(set, *number, calls, None);
-        let mut results = results.lock().expect("no thread panics");
-        for (function, ran) in coverage {
-            let known = results.0.entry(function).or_insert_with(|| vec![false; ran.len()]);
-            known.iter_mut().zip(ran).for_each(|(known, ran)| *known |= ran);
-        }
-        if let Err(error) = result {
-            let fault = format!("{}: {error}; {calls:?}", set.functions[*number].name());
-            results.1.entry(*number).or_insert(fault);
-        }
-    });
-    results.into_inner().expect("no thread panics")
-}
-
-fn main() -> ExitCode {
+fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [library, file, runner, wide_runner, how, filter @ ..] = &arguments[..] else {
-        eprintln!("usage: machine-code LIBRARY FILE RUNNER WIDE_RUNNER full|quick [FILTER...]");
-        return ExitCode::from(2);
+        return Err("machine-code LIBRARY FILE RUNNER WIDE_RUNNER full|quick [FILTER...]".into());
     };
-    let quick = how == "quick";
-    let set = match Set::load(library) {
-        Ok(set) => set,
-        Err(error) => {
-            eprintln!("{library}: {error}");
-            return ExitCode::from(2);
-        }
-    };
+    let set = Set::load(library)?;
     let mut faults = aegis::check();
     let code = set.functions.iter().flat_map(|function| &function.code);
-    match cpu::compare(set.image.cpu, file, [runner, wide_runner], code) {
-        Ok((compared, different)) => {
-            println!("{compared} instructions compared with the CPU");
-            faults.extend(different);
-        }
-        Err(error) => faults.push(format!("{runner}: {error}")),
-    }
-    let (planted, missed) = plant(&set);
-    faults.extend(missed);
+    let (compared, different) = cpu::compare(set.image.cpu, file, [runner, wide_runner], code)?;
+    println!("{compared} instructions compared with the CPU");
+    faults.extend(different);
 
+    let planted = planted::defects(set.image.cpu, set.kernels());
+    faults.extend(in_parallel(&planted, |(number, name, defect)| {
+        let mut calls = calls(defect, true).into_iter();
+        let missed = calls.all(|call| prove(&set, *number, &call, Some(defect)).is_ok());
+        missed.then(|| format!("planted, and not found: {name}: {}", defect.name()))
+    }));
+
+    let numbered = set.kernels().iter().enumerate();
+    let chosen = numbered.filter(|(_, kernel)| filter.iter().all(|f| kernel.name().contains(f)));
     let mut work = Vec::new();
-    for (number, kernel) in set.kernels().iter().enumerate() {
-        if filter.iter().all(|part| kernel.name().contains(part)) {
-            work.extend(calls(kernel, quick).into_iter().map(|call| (number, call)));
-        }
+    for (number, kernel) in chosen.clone() {
+        work.extend(calls(kernel, how == "quick").into_iter().map(|call| (number, call)));
     }
-    let (coverage, found) = prove_all(&set, &work);
+    let found: BTreeMap<usize, String> = in_parallel(&work, |(number, calls)| {
+        let error = prove(&set, *number, calls, None).err()?;
+        Some((*number, format!("{}: {error}; {calls:?}", set.functions[*number].name())))
+    })
+    .into_iter()
+    .collect();
     faults.extend(found.into_values());
 
     let (mut kernels, mut instructions, mut unreached) = (0, 0, 0);
-    for (&number, ran) in coverage.iter().filter(|(number, _)| **number < set.count) {
-        let kernel = &set.functions[number];
-        let code = kernel.code.iter().zip(ran).filter(|(i, _)| !i.is_padding());
+    for (number, kernel) in chosen {
+        let code = kernel.code.iter().zip(&set.ran[number]).filter(|(i, _)| !i.is_padding());
         kernels += 1;
         instructions += code.clone().count();
-        let not: Vec<String> = code.filter(|(_, ran)| !**ran).map(|(i, _)| i.text()).collect();
+        let not = code.filter(|(_, ran)| !ran.load(Ordering::Relaxed));
+        let not: Vec<String> = not.map(|(i, _)| i.text()).collect();
         unreached += not.len();
         if !not.is_empty() {
             println!("{}: not run: {}", kernel.name(), not.join("; "));
@@ -235,9 +198,10 @@ fn main() -> ExitCode {
     faults.iter().for_each(|fault| println!("{fault}"));
     println!(
         "{kernels} kernels, {} calls, {instructions} instructions of which {unreached} were not \
-         reached, {planted} planted defects: {} faults",
+         reached, {} planted defects: {} faults",
         work.len(),
+        planted.len(),
         faults.len()
     );
-    ExitCode::from(u8::from(!faults.is_empty()))
+    Ok(ExitCode::from(u8::from(!faults.is_empty())))
 }

@@ -1,6 +1,7 @@
 //! Runs kernels on symbols, and compares what they did with the standard and with what they may do.
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 
 use crate::aegis::{Family, State};
 use crate::kernel::{Kernel, Set};
@@ -28,15 +29,11 @@ fn symbols(name: u8, len: usize) -> Vec<Term> {
     (0..len).map(|at| Term::symbol(name, at)).collect()
 }
 
-/// Which instructions of each function ran.
-pub type Coverage = std::collections::BTreeMap<usize, Vec<bool>>;
-
 pub struct Run<'a> {
     set: &'a Set,
     /// A kernel in place of another.
     planted: Option<(usize, &'a Kernel)>,
     machine: Machine<'a>,
-    pub coverage: Coverage,
     /// What the caller had in registers.
     callers: HashSet<Term>,
 }
@@ -60,7 +57,6 @@ impl<'a> Run<'a> {
             set,
             planted,
             machine: Machine::new(general.map(Value::Bytes), vectors, memory),
-            coverage: Coverage::new(),
             callers: callers.into_iter().collect(),
         }
     }
@@ -100,15 +96,7 @@ impl<'a> Run<'a> {
             self.machine.general[register] = Value::Number(argument);
         }
         let (before, vectors) = (self.machine.general, self.machine.vectors.clone());
-        let kernel = match self.planted {
-            Some((number, planted)) if number == function => planted,
-            _ => &self.set.functions[function],
-        };
-        let len = kernel.code.len();
-        let mut ran = self.coverage.remove(&function).unwrap_or_else(|| vec![false; len]);
-        let result = self.run(kernel, &mut ran);
-        self.coverage.insert(function, ran);
-        result?;
+        self.run(function)?;
         for &register in cpu.saved {
             if self.machine.general[register] != before[register] {
                 return Err(format!("does not restore register {register}"));
@@ -126,7 +114,9 @@ impl<'a> Run<'a> {
     }
 
     /// Runs instructions until the function returns.
-    fn run(&mut self, kernel: &Kernel, ran: &mut [bool]) -> Result<(), String> {
+    fn run(&mut self, function: usize) -> Result<(), String> {
+        let planted = self.planted.filter(|(number, _)| *number == function);
+        let kernel = planted.map_or(&self.set.functions[function], |(_, kernel)| kernel);
         self.machine.ip = kernel.start;
         let mut at = 0;
         for _ in 0..1 << 22 {
@@ -141,7 +131,9 @@ impl<'a> Run<'a> {
                 at = found;
             }
             let i = &kernel.code[at];
-            ran[at] = true;
+            if planted.is_none() {
+                self.set.ran[function][at].store(true, Ordering::Relaxed);
+            }
             at += 1;
             let place = |error| format!("{:#x} {}: {error}", i.ip, i.text());
             i.run(&mut self.machine).map_err(place)?;
@@ -314,8 +306,11 @@ impl<'a> Run<'a> {
     /// Proves a kernel for a state in memory. A state is what `resume` makes of its words.
     pub fn state_kernel(&mut self, number: usize, call: &Call) -> Result<(), String> {
         let kernel = &self.set.functions[number];
-        let [resume, words] = ["resume", "words"].map(|name| self.set.related(kernel, name));
-        let (resume, words) = (resume.ok_or("no resume")?, words.ok_or("no words")?);
+        let related = |operation: &str| match kernel.operation == operation {
+            true => Ok(number),
+            false => self.set.related(kernel, operation).ok_or(format!("no {operation}")),
+        };
+        let (resume, words) = (related("resume")?, related("words")?);
         let (family, degree) = (kernel.family, call.degree);
         let len = 16 * family.words() * degree;
         let mut state = of_words(family, degree, &symbols(b'w', len));

@@ -22,7 +22,7 @@ pub static CPU: Cpu = Cpu {
     link: None,
     vector: 32,
     flags: [0, 6, 7, 11],
-    kernels: 270,
+    kernels: 280,
     // The address of the message is in `rdi`. It begins with the address of the key.
     defects: &[
         ("a branch on a key", "48 8b 07 8a 00 84 c0 74 00"),
@@ -76,14 +76,12 @@ pub fn form(i: &Instruction) -> Option<String> {
 }
 
 pub fn address(i: &Instruction) -> Address {
-    let number = |register: Register| {
-        (register != Register::None && register != Register::RIP)
-            .then(|| register.full_register().number())
-    };
+    let number = |register: Register| register.is_gpr64().then(|| register.number());
     Address {
         base: number(i.memory_base()),
-        offset: i.memory_displacement64() as i64,
         index: number(i.memory_index()),
+        scale: i.memory_index_scale().into(),
+        offset: i.memory_displacement64(),
     }
 }
 
@@ -125,29 +123,11 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The sum that a memory operand, or `lea`, stands for.
-    fn sum(&self, i: &Instruction) -> Result<Value> {
-        if i.segment_prefix() != Register::None {
-            return Err("unknown: a segment".into());
-        }
-        let mut sum = Number(i.memory_displacement64());
-        if i.is_ip_rel_memory_operand() {
-            return Ok(sum);
-        }
-        for (register, scale) in [(i.memory_base(), 1), (i.memory_index(), i.memory_index_scale())]
-        {
-            if register != Register::None {
-                let add = |sum: u64, by: u64| sum.wrapping_add(by.wrapping_mul(scale.into()));
-                sum = sum.map(self.get(register)?, add).ok_or("an address depends on a secret")?;
-            }
-        }
-        Ok(sum)
-    }
-
     /// The address of the operand in memory, aligned as it has to be.
     fn address(&self, i: &Instruction) -> Result<u64> {
         use Mnemonic::*;
-        let (address, size) = (self.sum(i)?.number("an address")?, i.memory_size().size());
+        let (address, size) =
+            (self.sum(&address(i))?.number("an address")?, i.memory_size().size());
         let aligned = match i.mnemonic() {
             Movups | Movdqu => false,
             Vmovdqa | Vmovdqa64 | Vmovaps | Vmovapd => true,
@@ -359,11 +339,18 @@ impl Machine<'_> {
 
     /// Runs an instruction. `ip` is that of the next one already.
     pub fn step_x86(&mut self, i: &Instruction) -> Result<()> {
-        if i.has_rep_prefix() || i.has_lock_prefix() || i.has_repne_prefix() {
+        if is_padding(i) {
+            return Ok(());
+        }
+        if i.has_rep_prefix()
+            || i.has_lock_prefix()
+            || i.has_repne_prefix()
+            || i.segment_prefix() != Register::None
+            || [i.memory_base(), i.memory_index()].into_iter().any(Register::is_gpr32)
+        {
             return Err("unknown: a prefix".into());
         }
         match i.flow_control() {
-            FlowControl::Next if is_padding(i) => return Ok(()),
             FlowControl::Next if registers(i).any(Register::is_vector_register) => {
                 return self.step_vectors(i);
             }
@@ -394,7 +381,7 @@ impl Machine<'_> {
         let size = size_of(i, 0);
         let result = match i.mnemonic() {
             Mov | Movzx => self.operand(i, 1)?,
-            Lea => self.sum(i)?,
+            Lea => self.sum(&address(i))?,
             Not => {
                 let value = self.operand(i, 0)?;
                 match value.map(Number(0), |a, _| !a) {
