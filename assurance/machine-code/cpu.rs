@@ -11,8 +11,7 @@ use crate::value::Value;
 use crate::x86;
 
 /// The places in a record: what is in registers and in memory, and the instruction.
-const FLAGS: usize = 256;
-const MASKS: usize = 264;
+const FLAGS: usize = 320;
 const VECTORS: usize = 384;
 const MEMORY: usize = 2432;
 const CODE: usize = 3456;
@@ -146,7 +145,7 @@ fn number(random: &mut Random) -> u64 {
 
 /// Returns random registers and memory.
 fn record(cpu: &Cpu, i: &Instruction, random: &mut Random) -> Vec<u8> {
-    let mut general: [u64; 32] = std::array::from_fn(|_| number(random));
+    let mut general: [u64; 40] = std::array::from_fn(|_| number(random));
     let address = i.address();
     general[cpu.stack_pointer] = OPERAND;
     if let Some(index) = address.index {
@@ -156,7 +155,6 @@ fn record(cpu: &Cpu, i: &Instruction, random: &mut Random) -> Vec<u8> {
         general[base] = OPERAND.wrapping_sub(address.offset);
     }
     let flags = cpu.flags.iter().fold(0, |mask, bit| mask | 1 << bit) & random.next();
-    let masks: [u64; 8] = std::array::from_fn(|_| number(random));
     // What the runner does not set stays zero.
     let width = if is_wide(i) { 64 } else { cpu.vector };
     let mut vectors = [[0; 64]; 32];
@@ -175,7 +173,6 @@ fn record(cpu: &Cpu, i: &Instruction, random: &mut Random) -> Vec<u8> {
     let mut put = |at: usize, from: &[u8]| record[at..at + from.len()].copy_from_slice(from);
     put(0, general.map(u64::to_le_bytes).as_flattened());
     put(FLAGS, &flags.to_le_bytes());
-    put(MASKS, masks.map(u64::to_le_bytes).as_flattened());
     put(VECTORS, vectors.as_flattened());
     put(CODE, &i.code);
     record
@@ -200,7 +197,6 @@ fn machine(cpu: &Cpu, record: &[u8], secrets: u64) -> Machine<'static> {
     let memory = Memory { image: None, regions: vec![region] };
     let mut machine =
         Machine::new(std::array::from_fn(general), std::array::from_fn(vector), memory);
-    machine.masks = std::array::from_fn(|n| Some(word(record, MASKS + 8 * n)));
     let flag = |bit| Some(if word(record, FLAGS) >> bit & 1 == 1 { 0xffff } else { 0 });
     machine.flags = cpu.flags.map(flag);
     machine
@@ -223,11 +219,6 @@ fn difference(cpu: &Cpu, machine: &Machine, found: &[u8]) -> Option<String> {
     for (flag, bit) in machine.flags.iter().zip(cpu.flags) {
         if flag.is_some_and(|flag| u64::from(flag >> case & 1) != word(found, FLAGS) >> bit & 1) {
             return Some(format!("bit {bit} of the flags differs"));
-        }
-    }
-    for (n, mask) in machine.masks.iter().enumerate() {
-        if mask.is_some_and(|mask| mask != word(found, MASKS + 8 * n)) {
-            return Some(format!("mask {n} differs"));
         }
     }
     let same = |bytes: &[Term], at: usize| {

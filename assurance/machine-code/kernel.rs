@@ -62,11 +62,6 @@ impl Kernel {
         })
     }
 
-    /// The number of the instruction at an address.
-    pub fn find(&self, ip: u64) -> Option<usize> {
-        self.code.binary_search_by_key(&ip, |i| i.ip).ok()
-    }
-
     pub fn name(&self) -> String {
         let groups = self.groups.map_or("any".into(), |groups| groups.to_string());
         format!("{} {} {}, {groups}", self.features, self.operation, self.machine)

@@ -10,10 +10,10 @@ use crate::{arm, x86};
 pub type Result<Term, E = String> = std::result::Result<Term, E>;
 
 pub struct Machine<'a> {
-    /// On 64-bit ARM the last one is the stack pointer.
-    pub general: [Value; 32],
+    /// The general registers, and from 32 on the masks of AVX-512. On 64-bit ARM the stack pointer
+    /// is 31.
+    pub general: [Value; 40],
     pub vectors: Box<[[Term; 64]; 32]>,
-    pub masks: [Option<u64>; 8],
     /// Carry, zero, sign, overflow.
     pub flags: [Flag; 4],
     pub ip: u64,
@@ -25,11 +25,10 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    pub fn new(general: [Value; 32], vectors: [[Term; 64]; 32], memory: Memory<'a>) -> Self {
+    pub fn new(general: [Value; 40], vectors: [[Term; 64]; 32], memory: Memory<'a>) -> Self {
         Self {
             general,
             vectors: Box::new(vectors),
-            masks: [None; 8],
             flags: [None; 4],
             ip: 0,
             memory,

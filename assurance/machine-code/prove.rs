@@ -49,7 +49,7 @@ impl<'a> Run<'a> {
         };
         let vector = |n| std::array::from_fn(|at| Term::symbol(b'v', 64 * n + at));
         let general = |n| std::array::from_fn(|at| Term::symbol(b'g', 8 * n + at));
-        let general: [[Term; 8]; 32] = std::array::from_fn(general);
+        let general: [[Term; 8]; 40] = std::array::from_fn(general);
         let vectors: [[Term; 64]; 32] = std::array::from_fn(vector);
         let callers = [general.as_flattened(), vectors[8..16].as_flattened()].concat();
         let memory = Memory { image: Some(&set.image), regions: vec![stack] };
@@ -118,23 +118,18 @@ impl<'a> Run<'a> {
         let planted = self.planted.filter(|(number, _)| *number == function);
         let kernel = planted.map_or(&self.set.functions[function], |(_, kernel)| kernel);
         self.machine.ip = kernel.start;
-        let mut at = 0;
         for _ in 0..1 << 22 {
             if self.machine.ip == RETURN {
                 return Ok(());
             }
-            if kernel.code.get(at).is_none_or(|i| i.ip != self.machine.ip) {
-                let Some(found) = kernel.find(self.machine.ip) else {
-                    self.outside()?;
-                    continue;
-                };
-                at = found;
-            }
-            let i = &kernel.code[at];
+            let Ok(at) = kernel.code.binary_search_by_key(&self.machine.ip, |i| i.ip) else {
+                self.outside()?;
+                continue;
+            };
             if planted.is_none() {
                 self.set.ran[function][at].store(true, Ordering::Relaxed);
             }
-            at += 1;
+            let i = &kernel.code[at];
             let place = |error| format!("{:#x} {}: {error}", i.ip, i.text());
             i.run(&mut self.machine).map_err(place)?;
         }
@@ -165,7 +160,7 @@ impl<'a> Run<'a> {
             Some(link) => machine.general[link],
             None => machine.pop()?,
         };
-        for n in (0..32).filter(|n| !image.cpu.saved.contains(n)) {
+        for n in (0..40).filter(|n| !image.cpu.saved.contains(n)) {
             if n != image.cpu.stack_pointer {
                 let unknown = |at| Term::symbol(b'u', 8 * n + at);
                 machine.general[n] = Value::Bytes(std::array::from_fn(unknown));
@@ -178,7 +173,6 @@ impl<'a> Run<'a> {
             }
         }
         machine.flags = [None; 4];
-        machine.masks = [None; 8];
         machine.ip = back.number("a return address")?;
         Ok(())
     }

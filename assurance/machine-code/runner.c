@@ -17,7 +17,7 @@
 
 /* The addresses are those that instructions in records expect. */
 static struct record {
-    uint64_t general[32], flags, masks[8], unused[7];
+    uint64_t general[32], masks[8], flags, unused[7];
     uint8_t vectors[32][64], memory[1024], code[16];
 } *const record = (void *)0x4000000;
 static uint8_t *const slot = (void *)0x4001000;

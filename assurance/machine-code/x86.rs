@@ -10,6 +10,8 @@ use crate::value::{Flag, Operation, Value, Value::Number, all_zero};
 
 /// The carry, zero, sign and overflow flags.
 const FLAGS: [u32; 4] = [RflagsBits::CF, RflagsBits::ZF, RflagsBits::SF, RflagsBits::OF];
+const RAX: usize = 0;
+const RDX: usize = 2;
 const RSP: usize = 4;
 
 pub static CPU: Cpu = Cpu {
@@ -54,7 +56,6 @@ pub fn text(i: &Instruction) -> String {
 /// Whether the function can end or stop before this, so that it need never run.
 pub fn is_padding(i: &Instruction) -> bool {
     matches!(i.mnemonic(), Mnemonic::Nop | Mnemonic::Int3 | Mnemonic::Ud2)
-        || i.mnemonic() == Mnemonic::Xchg && i.op0_register() == i.op1_register()
 }
 
 /// Whether it belongs to AVX-512.
@@ -93,22 +94,24 @@ fn size_of(i: &Instruction, op: u32) -> usize {
     }
 }
 
-fn full(register: Register) -> Result<usize> {
+/// The place of a register in the machine.
+fn number(register: Register) -> Result<usize> {
     match register {
         Register::AH | Register::BH | Register::CH | Register::DH => {
             Err("uses the second byte of a register".into())
         }
+        _ if register.is_k() => Ok(32 + register.number()),
         _ => Ok(register.full_register().number()),
     }
 }
 
 impl Machine<'_> {
     fn get(&self, register: Register) -> Result<Value> {
-        Ok(self.low(full(register)?, register.size()))
+        Ok(self.low(number(register)?, register.size()))
     }
 
     fn set(&mut self, register: Register, value: Value) -> Result<()> {
-        let (number, size) = (full(register)?, register.size());
+        let (number, size) = (number(register)?, register.size());
         let (old, new) = (self.general[number], value.truncate(size));
         let low = u64::MAX >> (64 - 8 * size);
         self.general[number] = if size >= 4 {
@@ -144,6 +147,7 @@ impl Machine<'_> {
         match i.op_kind(op) {
             OpKind::Register => self.get(i.op_register(op)),
             OpKind::Memory => self.load(self.address(i)?, i.memory_size().size()),
+            OpKind::NearBranch64 => Ok(Number(i.near_branch_target())),
             _ => Ok(Number(i.immediate(op)).truncate(size_of(i, 0))),
         }
     }
@@ -153,10 +157,6 @@ impl Machine<'_> {
             OpKind::Register => self.set(i.op0_register(), value),
             _ => self.store(self.address(i)?, value, i.memory_size().size()),
         }
-    }
-
-    fn mask_register(&self, register: Register) -> Result<u64> {
-        Ok(self.masks[register.number()].ok_or("a mask depends on a secret")?)
     }
 
     /// Which bytes a move applies to. Other instructions with masks are not known.
@@ -169,7 +169,7 @@ impl Machine<'_> {
             Mnemonic::Vmovdqu64 => 8,
             _ => return Err("unknown: a mask".into()),
         };
-        let mask = self.mask_register(i.op_mask())?;
+        let mask = self.get(i.op_mask())?.number("a mask")?;
         Ok((0..64).fold(0, |bytes, n| bytes | (mask >> (n / element) & 1) << n))
     }
 
@@ -297,6 +297,7 @@ impl Machine<'_> {
             Inc => (Operation::Add, [a, Number(1)]),
             Dec => (Operation::Subtract, [a, Number(1)]),
             Neg => (Operation::Subtract, [Number(0), a]),
+            Not => (Operation::Xor, [a, Number(u64::MAX).truncate(size)]),
             Imul => (Operation::Multiply, [a, b]),
             And | Test => (Operation::And, [a, b]),
             Or => (Operation::Or, [a, b]),
@@ -360,13 +361,10 @@ impl Machine<'_> {
                     self.ip = i.near_branch_target();
                 }
             }
-            FlowControl::UnconditionalBranch => self.ip = i.near_branch_target(),
-            FlowControl::IndirectBranch => self.ip = self.operand(i, 0)?.number("a jump")?,
-            FlowControl::Call => {
-                self.ip = i.near_branch_target();
-                self.push(Number(i.next_ip()))?;
+            FlowControl::UnconditionalBranch | FlowControl::IndirectBranch => {
+                self.ip = self.operand(i, 0)?.number("a jump")?;
             }
-            FlowControl::IndirectCall => {
+            FlowControl::Call | FlowControl::IndirectCall => {
                 self.ip = self.operand(i, 0)?.number("a call")?;
                 self.push(Number(i.next_ip()))?;
             }
@@ -382,42 +380,20 @@ impl Machine<'_> {
         let result = match i.mnemonic() {
             Mov | Movzx => self.operand(i, 1)?,
             Lea => self.sum(&address(i))?,
-            Not => {
-                let value = self.operand(i, 0)?;
-                match value.map(Number(0), |a, _| !a) {
-                    Some(result) => result,
-                    None => value.bytewise(Number(0), |a, _| a.not())?,
-                }
-            }
             Div if size >= 4 => return self.divide(i, size),
             Push => {
                 let value = self.operand(i, 0)?;
                 return self.push(value);
             }
             Pop => self.pop()?,
-            Kmovw | Kmovd | Kmovq => {
-                let value = match i.op1_register() {
-                    register if register.is_k() => self.mask_register(register)?,
-                    _ => self.operand(i, 1)?.number("a mask")?,
-                };
-                let value = match i.mnemonic() {
-                    Kmovw => value & 0xffff,
-                    Kmovd => value & 0xffff_ffff,
-                    _ => value,
-                };
-                if i.op0_register().is_k() {
-                    self.masks[i.op0_register().number()] = Some(value);
-                    return Ok(());
-                }
-                Number(value)
-            }
+            Kmovw => self.operand(i, 1)?.truncate(2),
+            Kmovd => self.operand(i, 1)?.truncate(4),
+            Kmovq => self.operand(i, 1)?,
             Kunpckwd | Kunpckdq => {
-                let bits = if i.mnemonic() == Kunpckwd { 16 } else { 32 };
-                let high = self.mask_register(i.op1_register())? << bits;
-                let low = self.mask_register(i.op2_register())? & ((1 << bits) - 1);
-                let all = u64::MAX >> (64 - 2 * bits);
-                self.masks[i.op0_register().number()] = Some((high | low) & all);
-                return Ok(());
+                let half = if i.mnemonic() == Kunpckwd { 2 } else { 4 };
+                let (high, low) = (self.operand(i, 1)?, self.operand(i, 2)?.truncate(half));
+                let both = high.map(low, |high, low| high << (8 * half) | low);
+                both.ok_or("a mask depends on a secret")?.truncate(2 * half)
             }
             // `set` has one operand, and `cmov` has two.
             _ if i.condition_code() != ConditionCode::None && i.op_count() == 1 => {
@@ -441,19 +417,16 @@ impl Machine<'_> {
     }
 
     fn divide(&mut self, i: &Instruction, size: usize) -> Result<()> {
-        let [a, d] = match size {
-            8 => [Register::RAX, Register::RDX],
-            _ => [Register::EAX, Register::EDX],
-        };
         let number = |value: Value| value.number("a division").map(u128::from);
-        let (high, low) = (number(self.get(d)?)?, number(self.get(a)?)?);
+        let (high, low) = (number(self.low(RDX, size))?, number(self.low(RAX, size))?);
         let (by, of) = (number(self.operand(i, 0)?)?, high << (8 * size) | low);
         if by <= high {
             return Err("a division overflows".into());
         }
         self.flags = [None; 4];
-        self.set(a, Number((of / by) as u64))?;
-        self.set(d, Number((of % by) as u64))
+        self.general[RAX] = Number((of / by) as u64);
+        self.general[RDX] = Number((of % by) as u64);
+        Ok(())
     }
 
     fn step_vectors(&mut self, i: &Instruction) -> Result<()> {
