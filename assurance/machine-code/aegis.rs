@@ -1,33 +1,13 @@
 //! RFC 10032 on bytes of any kind: what kernels have to compute.
 
-use palladion_reference::{Aegis, C0, C1, Family as Reference};
+use palladion_reference::{Aegis, C0, C1, Family};
 
 use crate::term::{Block, Term};
-
-#[derive(Clone, Copy, PartialEq, Default, Debug)]
-pub enum Family {
-    #[default]
-    Aegis128,
-    Aegis256,
-}
-
-impl Family {
-    pub fn key_len(self) -> usize {
-        if self == Family::Aegis128 { 16 } else { 32 }
-    }
-    pub fn words(self) -> usize {
-        if self == Family::Aegis128 { 8 } else { 6 }
-    }
-    /// Rows of a step.
-    pub fn rows(self) -> usize {
-        if self == Family::Aegis128 { 2 } else { 1 }
-    }
-}
 
 /// `v[i][j]` is word `j` of lane `i`.
 #[derive(Clone)]
 pub struct State {
-    pub family: Family,
+    pub aegis: Aegis,
     pub v: Vec<Vec<Block>>,
 }
 
@@ -53,22 +33,12 @@ fn blocks(bytes: &[Term]) -> Vec<Block> {
 }
 
 impl State {
-    pub fn rate(&self) -> usize {
-        16 * self.family.rows() * self.v.len()
-    }
-
     /// Init; a context other than the standard's is for degree 1.
-    pub fn init(
-        family: Family,
-        degree: usize,
-        key: &[Term],
-        nonce: &[Term],
-        context: Option<Block>,
-    ) -> Self {
+    pub fn init(aegis: Aegis, key: &[Term], nonce: &[Term], context: Option<Block>) -> Self {
         let (c0, c1) = (C0.map(Term::number), C1.map(Term::number));
         let (k, n) = (blocks(key), blocks(nonce));
         let kn = xor(&[k[0], n[0]]);
-        let (lane, inputs) = match family {
+        let (lane, inputs) = match aegis.family {
             Family::Aegis128 => {
                 let (k0, k1) = (xor(&[k[0], c0]), xor(&[k[0], c1]));
                 (vec![kn, c1, c0, c1, kn, k0, k1, k0], vec![vec![n[0], k[0]]; 10])
@@ -80,12 +50,12 @@ impl State {
             }
         };
         let last = lane.len() - 1;
-        let mut state = Self { family, v: vec![lane; degree] };
+        let mut state = Self { aegis, v: vec![lane; aegis.degree] };
         for input in inputs {
-            for (i, lane) in state.v.iter_mut().enumerate() {
-                let standard = le64_le64(i | (degree - 1) << 8, 0);
+            for (lane, standard) in state.v.iter_mut().zip(aegis.ctx()) {
+                let context = context.unwrap_or(standard.map(Term::number));
                 for j in [3, last] {
-                    lane[j] = xor(&[lane[j], context.unwrap_or(standard)]);
+                    lane[j] = xor(&[lane[j], context]);
                 }
                 Self::update_lane(lane, &input);
             }
@@ -102,6 +72,11 @@ impl State {
         *v = next;
     }
 
+    /// Rows of a step.
+    fn rows(&self) -> usize {
+        self.aegis.rate() / 16 / self.aegis.degree
+    }
+
     /// Absorbs one step.
     fn update(&mut self, step: &[Term]) {
         let (m, degree) = (blocks(step), self.v.len());
@@ -113,20 +88,20 @@ impl State {
     /// Returns the key stream of the next step.
     pub fn keystream(&self) -> Vec<Term> {
         let z = |row: usize| {
-            self.v.iter().flat_map(move |s| match (self.family, row) {
+            self.v.iter().flat_map(move |s| match (self.aegis.family, row) {
                 (Family::Aegis128, 0) => xor(&[s[6], s[1], and(s[2], s[3])]),
                 (Family::Aegis128, _) => xor(&[s[2], s[5], and(s[6], s[7])]),
                 (Family::Aegis256, _) => xor(&[s[1], s[4], s[5], and(s[2], s[3])]),
             })
         };
-        (0..self.family.rows()).flat_map(z).collect()
+        (0..self.rows()).flat_map(z).collect()
     }
 
     /// Absorbs data, padded with zeros.
     pub fn absorb(&mut self, data: &[Term]) {
-        for step in data.chunks(self.rate()) {
+        for step in data.chunks(self.aegis.rate()) {
             let mut padded = step.to_vec();
-            padded.resize(self.rate(), Term::ZERO);
+            padded.resize(self.aegis.rate(), Term::ZERO);
             self.update(&padded);
         }
     }
@@ -134,7 +109,7 @@ impl State {
     /// Encrypts or decrypts.
     pub fn crypt(&mut self, input: &[Term], decrypt: bool) -> Vec<Term> {
         let mut output = Vec::new();
-        for step in input.chunks(self.rate()) {
+        for step in input.chunks(self.aegis.rate()) {
             let z = self.keystream();
             let result: Vec<Term> = step.iter().zip(z).map(|(byte, z)| byte.xor(z)).collect();
             self.absorb(if decrypt { &result } else { step });
@@ -144,14 +119,16 @@ impl State {
     }
 
     fn finish(&mut self, lengths: Block, tag_len: usize) -> Vec<Vec<Term>> {
-        let lane_tag = |s: &[Block]| match (self.family, tag_len) {
+        let lane_tag = |s: &[Block]| match (self.aegis.family, tag_len) {
             (Family::Aegis128, 16) => xor(&s[..7]).to_vec(),
             (_, 16) => xor(s).to_vec(),
             _ => [xor(&s[..s.len() / 2]), xor(&s[s.len() / 2..])].concat(),
         };
+        let rows = self.rows();
         let tag = |lane: &mut Vec<Block>| {
-            let t = xor(&[lane[if self.family == Family::Aegis128 { 2 } else { 3 }], lengths]);
-            (0..7).for_each(|_| Self::update_lane(lane, &[t, t][..self.family.rows()]));
+            let t =
+                xor(&[lane[if self.aegis.family == Family::Aegis128 { 2 } else { 3 }], lengths]);
+            (0..7).for_each(|_| Self::update_lane(lane, &[t, t][..rows]));
             lane_tag(lane)
         };
         self.v.iter_mut().map(tag).collect()
@@ -170,8 +147,9 @@ impl State {
         if tags.len() == 1 {
             return tags.concat();
         }
-        let first = usize::from((self.family, tag_len) != (Family::Aegis128, 16));
-        let mut lane = Self { family: self.family, v: self.v[..1].to_vec() };
+        let first = usize::from((self.aegis.family, tag_len) != (Family::Aegis128, 16));
+        let aegis = Aegis { degree: 1, ..self.aegis };
+        let mut lane = Self { aegis, v: self.v[..1].to_vec() };
         lane.absorb(&tags[first..].concat());
         lane.finish(le64_le64(tags.len(), 8 * tag_len), tag_len).concat()
     }
@@ -186,16 +164,13 @@ pub fn check() -> Vec<String> {
     let values = |bytes: &[Term]| bytes.iter().map(|byte| byte.value()).collect::<Vec<_>>();
     let mut faults = Vec::new();
     for n in 0..80 {
-        let (family, reference) = match n % 2 {
-            0 => (Family::Aegis128, Reference::Aegis128),
-            _ => (Family::Aegis256, Reference::Aegis256),
-        };
+        let family = [Family::Aegis128, Family::Aegis256][n % 2];
         let (tag_len, degree) = (16 * (n / 2 % 2 + 1), n / 4 % 4 + 1);
+        let aegis = Aegis { family, degree };
         let len = n / 16 * (16 * degree + 3);
-        let aegis = Aegis { family: reference, degree };
-        let (key, nonce) = (bytes(family.key_len(), 1), bytes(family.key_len(), 2));
+        let (key, nonce) = (bytes(aegis.key_len(), 1), bytes(aegis.key_len(), 2));
         let (ad, message) = (bytes(len / 2 + 1, 3), bytes(len, 4));
-        let mut state = State::init(family, degree, &numbers(&key), &numbers(&nonce), None);
+        let mut state = State::init(aegis, &numbers(&key), &numbers(&nonce), None);
         state.absorb(&numbers(&ad));
         let mac = values(&state.clone().finalize_mac(ad.len(), tag_len));
         let output = values(&state.crypt(&numbers(&message), false));
@@ -205,7 +180,7 @@ pub fn check() -> Vec<String> {
         if aegis.encrypt(&key, &nonce, &ad, &message, tag_len) != (output, tag)
             || has_mac && aegis.mac(&key, &nonce, &ad, tag_len) != mac
         {
-            faults.push(format!("{family:?}, degree {degree}, {len} bytes: not the reference"));
+            faults.push(format!("{aegis:?}, {len} bytes: not the reference"));
         }
     }
     faults

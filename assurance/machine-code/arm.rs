@@ -36,8 +36,8 @@ pub static CPU: Cpu = Cpu {
 };
 
 fn decode(code: &[u8], _: u64) -> Option<Decoded> {
-    let decoded = InstDecoder::default().decode(&mut U8Reader::new(code.get(..4)?));
-    Some(decoded.map_or(Decoded::Unknown, Decoded::Arm))
+    let mut word = U8Reader::new(code.get(..4)?);
+    InstDecoder::default().decode(&mut word).ok().map(Decoded::Arm)
 }
 
 pub fn is_padding(i: &Instruction) -> bool {

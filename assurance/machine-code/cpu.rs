@@ -166,16 +166,14 @@ fn record(cpu: &Cpu, i: &Instruction, random: &mut Random) -> Vec<u8> {
             _ => vectors[n][..width].fill_with(|| random.next() as u8),
         }
     }
-    let mut record = vec![0; RECORD];
+    let mut memory = [0; CODE - MEMORY];
     if !random.next().is_multiple_of(4) {
-        record[MEMORY..CODE].fill_with(|| random.next() as u8);
+        memory.fill_with(|| random.next() as u8);
     }
-    let mut put = |at: usize, from: &[u8]| record[at..at + from.len()].copy_from_slice(from);
-    put(0, general.map(u64::to_le_bytes).as_flattened());
-    put(FLAGS, &flags.to_le_bytes());
-    put(VECTORS, vectors.as_flattened());
-    put(CODE, &i.code);
-    record
+    let general = general.map(u64::to_le_bytes);
+    let flags = [flags, 0, 0, 0, 0, 0, 0, 0].map(u64::to_le_bytes);
+    let parts = [general.as_flattened(), flags.as_flattened(), vectors.as_flattened()];
+    [&parts.concat(), &memory[..], &i.code].concat()
 }
 
 fn word(record: &[u8], at: usize) -> u64 {

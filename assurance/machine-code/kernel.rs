@@ -2,7 +2,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::aegis::Family;
+use palladion_reference::{Aegis, Family};
+
 use crate::machine::{Cpu, Instruction};
 use crate::memory::Image;
 
@@ -10,10 +11,12 @@ use crate::memory::Image;
 const FEATURES: [&str; 6] = ["Sse", "Avx", "Vaes", "Vaes512", "Aes", "AesSha3"];
 
 /// The functions that wipe the stack after kernels: on x86-64 where several groups take turns and
-/// after batches of `Vaes`, and on 64-bit ARM. `features!` and tables say so.
-const SCRUBS: [&str; 3] = ["zero_stack::<384>", "zero_stack::<128>", "zero_stack::<768>"];
+/// after batches of `Vaes`, and on 64-bit ARM. `features!` and tables say so. Kernels call the last.
+const HELPERS: [&str; 4] =
+    ["zero_stack::<384>", "zero_stack::<128>", "zero_stack::<768>", "black_box::<u8>"];
 
-#[derive(Clone, Default)]
+/// A kernel or, without features, another function.
+#[derive(Clone)]
 pub struct Kernel {
     pub features: String,
     pub operation: String,
@@ -31,20 +34,24 @@ pub struct Kernel {
 impl Kernel {
     /// Understands `<FEATURES as Features>::OPERATION::<MACHINE, GROUPS>`.
     fn new(cpu: &Cpu, name: &str, start: u64, code: &[u8]) -> Option<Self> {
-        let (features, rest) = name.strip_prefix('<')?.split_once(" as Features>::")?;
-        let (operation, rest) = rest.split_once("::<")?;
-        let arguments = rest.strip_suffix('>')?;
+        let (features, operation, arguments) = if HELPERS.contains(&name) {
+            ("", name, "")
+        } else {
+            let (features, rest) = name.strip_prefix('<')?.split_once(" as Features>::")?;
+            let (operation, arguments) = rest.split_once("::<")?;
+            FEATURES.contains(&features).then_some(())?;
+            (features, operation, arguments.strip_suffix('>')?)
+        };
         let with_groups = arguments
             .rsplit_once(", ")
             .and_then(|(machine, groups)| Some((machine, groups.parse::<usize>().ok()?)));
         let (machine, groups) = with_groups.unwrap_or((arguments, 1));
-        FEATURES.contains(&features).then_some(())?;
         // The first machine of several keeps the state.
         let mut words = machine.strip_prefix("Long<").unwrap_or(machine).split(['<', ',', '>']);
-        let (layout, register) = (words.next()?, words.next()?);
+        let (layout, register) = (words.next()?, words.next().unwrap_or("X0"));
         let lanes: usize = register[1..].parse().ok()?;
         let (family, lanes) = match layout {
-            "Aegis128" => (Family::Aegis128, lanes),
+            "Aegis128" | "" => (Family::Aegis128, lanes),
             "Packed128" => (Family::Aegis128, 1),
             "Aegis256" => (Family::Aegis256, lanes),
             "Twin256" => (Family::Aegis256, 2 * lanes),
@@ -67,12 +74,16 @@ impl Kernel {
         format!("{} {} {}, {groups}", self.features, self.operation, self.machine)
     }
 
+    pub fn aegis(&self, degree: usize) -> Aegis {
+        Aegis { family: self.family, degree }
+    }
+
     /// What wipes the stack after the kernel, if anything does.
     pub fn scrub(&self) -> Option<&'static str> {
         match (&*self.features, self.operation.ends_with("batch")) {
-            ("Aes" | "AesSha3", _) => Some(SCRUBS[2]),
-            ("Vaes", true) => Some(SCRUBS[1]),
-            _ => (self.groups != Some(1)).then_some(SCRUBS[0]),
+            ("Aes" | "AesSha3", _) => Some(HELPERS[2]),
+            ("Vaes", true) => Some(HELPERS[1]),
+            _ => (self.groups != Some(1)).then_some(HELPERS[0]),
         }
     }
 
@@ -106,18 +117,13 @@ pub struct Set {
 impl Set {
     pub fn load(path: &str) -> Result<Self, Box<dyn std::error::Error>> {
         let image = Image::load(path)?;
-        let (mut functions, mut scrubs) = (Vec::new(), Vec::new());
-        for (name, start, code) in &image.functions {
-            let name = shorten(name);
-            functions.extend(Kernel::new(image.cpu, &name, *start, code));
-            if SCRUBS.contains(&&*name) || name == "black_box::<u8>" {
-                let (start, code) = (*start, image.cpu.decode_all(code, *start));
-                scrubs.push(Kernel { operation: name, start, code, ..Kernel::default() });
-            }
-        }
-        functions.sort_by_key(Kernel::name);
-        let count = functions.len();
-        functions.extend(scrubs);
+        let named = image
+            .functions
+            .iter()
+            .filter_map(|(name, start, code)| Kernel::new(image.cpu, &shorten(name), *start, code));
+        let mut functions: Vec<Kernel> = named.collect();
+        functions.sort_by_key(|function| (function.features.is_empty(), function.name()));
+        let count = functions.iter().filter(|function| !function.features.is_empty()).count();
         let none =
             |function: &Kernel| function.code.iter().map(|_| AtomicBool::new(false)).collect();
         let ran = functions.iter().map(none).collect();
@@ -145,17 +151,12 @@ impl Set {
 
 /// Removes the paths of modules from a name.
 fn shorten(name: &str) -> String {
-    let mut short = String::new();
-    let mut rest = name;
-    while let Some(c) = rest.chars().next() {
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        let (word, after) = rest.split_at(end.max(c.len_utf8()));
-        if after.strip_prefix("::").is_some_and(|next| !next.starts_with(['<', '{'])) && end > 0 {
-            rest = &after[2..];
-        } else {
-            short += word;
-            rest = after;
-        }
-    }
-    short
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let last = |part: &str| {
+        let path = part.trim_end_matches(|c| !is_word(c));
+        let start =
+            if path.starts_with("::") { 0 } else { path.rfind("::").map_or(0, |at| at + 2) };
+        part[start..].to_owned()
+    };
+    name.split_inclusive(|c| !is_word(c) && c != ':').map(last).collect()
 }

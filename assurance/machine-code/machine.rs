@@ -130,21 +130,29 @@ impl<'a> Machine<'a> {
         a: Value,
         b: Value,
     ) -> Result<(Value, [Flag; 4])> {
-        let mut is_zero = None;
-        let result = match (operation, a, b) {
-            (Operation::Subtract, _, Value::Number(0)) | (Operation::Xor, _, Value::Number(_)) => {
-                let result = a.bytewise(b, Term::xor)?;
-                is_zero = all_zero(&mut self.zeros, &result.bytes()?[..size]);
-                result
+        let ([x, y], mut is_zero) = ([a.bytes()?, b.bytes()?], None);
+        let bytewise = |f: fn(Term, Term) -> Term| std::array::from_fn(|n| f(x[n], y[n]));
+        let moved = |from: &dyn Fn(usize) -> Option<usize>| {
+            std::array::from_fn(|n| from(n).and_then(|n| x.get(n).copied()).unwrap_or(Term::ZERO))
+        };
+        let bytes: [Term; 8] = match (operation, b) {
+            (Operation::Subtract, Value::Number(0)) | (Operation::Xor, Value::Number(_)) => {
+                let sum = bytewise(Term::xor);
+                is_zero = all_zero(&mut self.zeros, &sum[..size]);
+                sum
             }
-            (Operation::Xor, ..) => a.bytewise(b, Term::xor)?,
-            (Operation::And, ..) => a.bytewise(b, Term::and)?,
-            (Operation::Or, ..) => a.bytewise(b, Term::or)?,
-            (Operation::ShiftLeft, _, Value::Number(by)) => a.shift(by as i64)?,
-            (Operation::ShiftRight, _, Value::Number(by)) => a.shift(-(by as i64))?,
+            (Operation::Xor, _) => bytewise(Term::xor),
+            (Operation::And, _) => bytewise(Term::and),
+            (Operation::Or, _) => bytewise(Term::or),
+            (Operation::ShiftLeft, Value::Number(by)) if by % 8 == 0 => {
+                moved(&|n| n.checked_sub(by as usize / 8))
+            }
+            (Operation::ShiftRight, Value::Number(by)) if by % 8 == 0 => {
+                moved(&|n| Some(n + by as usize / 8))
+            }
             _ => return Err("unknown: arithmetic with secrets".into()),
         };
-        Ok((result, [None, is_zero, None, None]))
+        Ok((Value::from_bytes(&bytes), [None, is_zero, None, None]))
     }
 }
 
@@ -170,10 +178,9 @@ pub struct Instruction {
 pub enum Decoded {
     X86(iced_x86::Instruction),
     Arm(yaxpeax_arm::armv8::a64::Instruction),
-    Unknown,
 }
 
-use Decoded::{Arm, Unknown, X86};
+use Decoded::{Arm, X86};
 
 /// How an operand in memory is found: registers, the factor of the second one, and a number.
 #[derive(Default)]
@@ -192,7 +199,6 @@ impl Instruction {
         match &self.decoded {
             X86(i) => x86::text(i),
             Arm(i) => i.to_string(),
-            Unknown => "?".into(),
         }
     }
     /// Whether it stands between code that runs.
@@ -200,7 +206,6 @@ impl Instruction {
         match &self.decoded {
             X86(i) => x86::is_padding(i),
             Arm(i) => arm::is_padding(i),
-            Unknown => true,
         }
     }
     /// Returns what distinguishes its form from others; nothing for jumps.
@@ -208,14 +213,12 @@ impl Instruction {
         match &self.decoded {
             X86(i) => x86::form(i),
             Arm(i) => arm::form(i),
-            Unknown => None,
         }
     }
     pub fn address(&self) -> Address {
         match &self.decoded {
             X86(i) => x86::address(i),
             Arm(i) => arm::address(i),
-            Unknown => Address::default(),
         }
     }
     pub fn run(&self, machine: &mut Machine) -> Result<()> {
@@ -223,7 +226,6 @@ impl Instruction {
         match &self.decoded {
             X86(i) => machine.step_x86(i),
             Arm(i) => machine.step_arm(self.ip, i),
-            Unknown => Err("unknown".into()),
         }
     }
 }

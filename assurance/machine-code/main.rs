@@ -55,7 +55,7 @@ fn lens(rate: usize, quick: bool) -> Vec<usize> {
 fn calls(kernel: &Kernel, quick: bool) -> Vec<Vec<Call>> {
     let mut calls = Vec::new();
     for degree in kernel.degrees() {
-        let rate = 16 * kernel.family.rows() * degree;
+        let rate = kernel.aegis(degree).rate();
         let (mut lens, few) = (lens(rate, quick), [0, rate + 1, 3 * rate - 1]);
         let mut add = |ad_len: usize, len: usize| {
             let (n, mac) = (calls.len(), kernel.operation.ends_with("mac"));
@@ -98,7 +98,7 @@ fn calls(kernel: &Kernel, quick: bool) -> Vec<Vec<Call>> {
 
 /// Messages with the same number of steps.
 fn batches(kernel: &Kernel, calls: &mut Vec<Vec<Call>>) {
-    let rate = 16 * kernel.family.rows();
+    let rate = kernel.aegis(1).rate();
     for n in 0..8 * rate {
         let (steps, last, tag_len) = (n / 2 / rate, n / 2 % rate + 1, 16 * (n % 2 + 1));
         let message = |i: usize| {

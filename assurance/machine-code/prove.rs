@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use crate::aegis::{Family, State};
+use palladion_reference::{Aegis, Family};
+
+use crate::aegis::State;
 use crate::kernel::{Kernel, Set};
 use crate::machine::Machine;
 use crate::memory::{Memory, Region};
@@ -235,12 +237,12 @@ impl<'a> Run<'a> {
     /// The argument of a kernel for a message, whose parts are symbols, and what it has to compute.
     fn message(&mut self, kernel: &Kernel, call: &Call, number: u8) -> (u64, Expected) {
         let name = |letter: u8| letter ^ number << 4 ^ 0x80;
-        let (family, operation) = (kernel.family, &*kernel.operation);
+        let (aegis, operation) = (kernel.aegis(call.degree), &*kernel.operation);
         let (open, mac) = (operation.starts_with("open"), operation == "mac");
-        let key = symbols(name(b'k'), family.key_len());
-        let nonce = symbols(name(b'n'), family.key_len());
+        let key = symbols(name(b'k'), aegis.key_len());
+        let nonce = symbols(name(b'n'), aegis.key_len());
         let (ad, input) = (symbols(name(b'a'), call.ad_len), symbols(name(b'm'), call.len));
-        let mut state = State::init(family, call.degree, &key, &nonce, None);
+        let mut state = State::init(aegis, &key, &nonce, None);
         state.absorb(&ad);
         let (output, tag) = if mac {
             (Vec::new(), state.finalize_mac(call.ad_len, call.tag_len))
@@ -305,9 +307,9 @@ impl<'a> Run<'a> {
             false => self.set.related(kernel, operation).ok_or(format!("no {operation}")),
         };
         let (resume, words) = (related("resume")?, related("words")?);
-        let (family, degree) = (kernel.family, call.degree);
-        let len = 16 * family.words() * degree;
-        let mut state = of_words(family, degree, &symbols(b'w', len));
+        let (aegis, degree) = (kernel.aegis(call.degree), call.degree);
+        let len = 16 * word_count(aegis) * degree;
+        let mut state = of_words(aegis, &symbols(b'w', len));
         let size = 128 * degree;
         let (d, given, tag_len) = (degree as u64, call.len as u64, call.tag_len as u64);
         let memory = self.aligned("the state", symbols(b'x', size), true);
@@ -317,11 +319,11 @@ impl<'a> Run<'a> {
         }
         match &*kernel.operation {
             "init" => {
-                let key = symbols(b'k', family.key_len());
-                let nonce = symbols(b'n', family.key_len());
+                let key = symbols(b'k', aegis.key_len());
+                let nonce = symbols(b'n', aegis.key_len());
                 let context: Block = std::array::from_fn(|at| Term::symbol(b'c', at));
                 let own = call.len % 2 == 1;
-                state = State::init(family, degree, &key, &nonce, own.then_some(context));
+                state = State::init(aegis, &key, &nonce, own.then_some(context));
                 let key = self.memory("the key", key, false);
                 let nonce = self.memory("the nonce", nonce, false);
                 let context =
@@ -349,7 +351,7 @@ impl<'a> Run<'a> {
                 }
             }
             "keystream" => {
-                let step = self.memory("the key stream", symbols(b'o', state.rate()), true);
+                let step = self.memory("the key stream", symbols(b'o', aegis.rate()), true);
                 self.call(number, &[memory, d, step])?;
                 self.expect(step, "the key stream", &state.keystream())?;
             }
@@ -398,14 +400,19 @@ struct Expected {
     given: Vec<Term>,
 }
 
+/// The number of words of a lane.
+fn word_count(aegis: Aegis) -> usize {
+    if aegis.family == Family::Aegis128 { 8 } else { 6 }
+}
+
 /// The words of a state as the kernel `words` writes them.
 fn to_words(state: &State) -> Vec<Term> {
     let word = |j: usize| state.v.iter().flat_map(move |lane| lane[j]);
-    (0..state.family.words()).flat_map(word).collect()
+    (0..word_count(state.aegis)).flat_map(word).collect()
 }
 
-fn of_words(family: Family, degree: usize, words: &[Term]) -> State {
-    let blocks: Vec<Block> = words.chunks(16).map(|b| b.try_into().expect("16")).collect();
-    let lane = |i: usize| blocks[i..].iter().step_by(degree).copied().collect();
-    State { family, v: (0..degree).map(lane).collect() }
+fn of_words(aegis: Aegis, words: &[Term]) -> State {
+    let blocks = words.as_chunks::<16>().0;
+    let lane = |i: usize| blocks[i..].iter().step_by(aegis.degree).copied().collect();
+    State { aegis, v: (0..aegis.degree).map(lane).collect() }
 }

@@ -88,22 +88,6 @@ impl Value {
             _ => self.map(Number(0), |a, _| a & ((1 << (8 * size)) - 1)).unwrap_or(self),
         }
     }
-
-    /// Operations on each byte.
-    pub fn bytewise(self, other: Self, f: impl Fn(Term, Term) -> Term) -> Result<Self, String> {
-        let (a, b) = (self.bytes()?, other.bytes()?);
-        Ok(Self::from_bytes(&std::array::from_fn::<Term, 8, _>(|i| f(a[i], b[i]))))
-    }
-
-    /// Shifts bytes, to the left if `by` is positive.
-    pub fn shift(self, by: i64) -> Result<Self, String> {
-        if by % 8 != 0 {
-            return Err(format!("cannot shift a secret by {by} bits"));
-        }
-        let bytes = self.bytes()?;
-        let from = |i: usize| bytes.get((i as i64 - by / 8) as usize).copied();
-        Ok(Self::from_bytes(&std::array::from_fn::<Term, 8, _>(|i| from(i).unwrap_or(Term::ZERO))))
-    }
 }
 
 /// Arithmetic of both CPUs.
