@@ -5,8 +5,9 @@
 #
 #   assurance/machine-code.sh [full|quick [FILTER...]]
 #
-# Needs gcc. The code of the other CPU, and its instructions in QEMU, need what
-# scripts/install-emulators.sh installs; without that they are left out.
+# Needs gcc. The code of the other CPU and its instructions in QEMU, and those of VAES and AVX-512 in
+# Bochs if this CPU lacks them, need what scripts/install-emulators.sh installs; without that they
+# are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset CARGO_PROFILE_RELEASE_LTO # the code to check is the code that users get
@@ -30,7 +31,11 @@ for cpu in x86_64 aarch64; do
     fi
     file=$out/records-$cpu runner=$out/runner-$cpu wide=
     $cpu-linux-gnu-gcc -O1 -static -o "$runner" assurance/machine-code/runner.c
-    if [ $cpu = x86_64 ] && grep -qw avx512vl /proc/cpuinfo; then wide="$runner $file"; fi
+    if [ $cpu = x86_64 ] && grep -w avx512vl /proc/cpuinfo | grep -qw vaes; then
+        wide="$runner $file"
+    elif [ $cpu = x86_64 ] && type bochs >/dev/null 2>&1; then
+        wide=".ci/bochs/run.sh -t 1200 -f '$file:/records' '$runner' /records"
+    fi
     target/assurance/release/machine-code "$out/$target/release/libaegis.so" "$file" \
         "${qemu[*]} $runner $file" "$wide" "$@" | tee "$out/$cpu.txt"
     summary+="${summary:+; }$cpu: $(tail -n 1 "$out/$cpu.txt")"

@@ -12,8 +12,8 @@
 //!
 //! What is trusted: that instructions do what `x86.rs` and `arm.rs` say, which `cpu.rs` compares
 //! with a CPU, and that the sums of numbers that stand for terms differ if the terms do. RUNNER is
-//! the command that runs single instructions from FILE (`runner.c`), WIDE_RUNNER that for AVX-512.
-//! `planted.rs` has the defects that have to be found.
+//! the command that runs single instructions from FILE (`runner.c`), WIDE_RUNNER that for VAES and
+//! AVX-512. `planted.rs` has the defects that have to be found.
 
 mod aegis;
 mod arm;

@@ -58,9 +58,11 @@ pub fn is_padding(i: &Instruction) -> bool {
     matches!(i.mnemonic(), Mnemonic::Nop | Mnemonic::Int3 | Mnemonic::Ud2)
 }
 
-/// Whether it belongs to AVX-512.
+/// Whether it belongs to VAES or AVX-512.
 pub fn is_wide(i: &Instruction) -> bool {
-    i.encoding() == EncodingKind::EVEX || registers(i).any(Register::is_k)
+    i.encoding() == EncodingKind::EVEX
+        || registers(i).any(Register::is_k)
+        || i.mnemonic() == Mnemonic::Vaesenc && i.op0_register().is_ymm()
 }
 
 fn registers(i: &Instruction) -> impl Iterator<Item = Register> {
