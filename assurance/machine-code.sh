@@ -5,9 +5,9 @@
 #
 #   assurance/machine-code.sh [full|quick [FILTER...]]
 #
-# Needs gcc. The code of the other CPU and its instructions in QEMU, and those of VAES and AVX-512 in
-# Bochs if this CPU lacks them, need what scripts/install-emulators.sh installs; without that they
-# are left out.
+# Needs gcc. The code of the other CPU and its instructions in QEMU, and those of VAES and AVX-512
+# in Bochs if this CPU lacks them, need what scripts/install-emulators.sh installs; without that
+# they are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset CARGO_PROFILE_RELEASE_LTO # the code to check is the code that users get

@@ -72,6 +72,10 @@ pub fn address(i: &Instruction) -> Address {
     Address { base: Some(base.into()), index, scale, offset: i64::from(offset) as u64 }
 }
 
+fn bytes_of(size: SizeCode) -> usize {
+    if size == SizeCode::X { 8 } else { 4 }
+}
+
 /// The size of a register.
 fn size_of(operand: Operand) -> Result<usize> {
     use Operand::{Register, RegisterOrSP, SIMDRegister, SIMDRegisterElements};
@@ -79,8 +83,7 @@ fn size_of(operand: Operand) -> Result<usize> {
         SIMDRegister(SIMDSizeCode::Q, _) | SIMDRegisterElements(SIMDSizeCode::Q, ..) => 16,
         SIMDRegister(SIMDSizeCode::D, _) => 8,
         SIMDRegister(SIMDSizeCode::S, _) => 4,
-        Register(SizeCode::X, _) | RegisterOrSP(SizeCode::X, _) => 8,
-        Register(SizeCode::W, _) | RegisterOrSP(SizeCode::W, _) => 4,
+        Register(size, _) | RegisterOrSP(size, _) => bytes_of(size),
         _ => return Err("unknown: an operand".into()),
     })
 }
@@ -91,8 +94,7 @@ fn is_vector(operand: Operand) -> bool {
 
 impl Machine<'_> {
     fn arm_value(&self, operand: Operand) -> Result<Value> {
-        let register =
-            |size: SizeCode, n: u16| self.low(n.into(), if size == SizeCode::X { 8 } else { 4 });
+        let register = |size, n: u16| self.low(n.into(), bytes_of(size));
         Ok(match operand {
             Operand::Register(_, 31) | Operand::RegShift(_, 0, _, 31) => Number(0),
             Operand::Register(size, n) | Operand::RegisterOrSP(size, n) => register(size, n),
@@ -101,14 +103,10 @@ impl Machine<'_> {
             Operand::Imm64(number) => Number(number),
             Operand::ImmShift(number, by) => Number(u64::from(number) << by),
             Operand::RegShift(ShiftStyle::LSL, 0, size, n) => register(size, n),
-            Operand::RegShift(style, by, size, n) => {
-                let shifted = register(size, n).map(Number(0), |a, _| match style {
-                    ShiftStyle::LSL => a << by,
-                    _ => a >> by,
-                });
-                let known = matches!(style, ShiftStyle::LSL | ShiftStyle::LSR);
-                let size = if size == SizeCode::X { 8 } else { 4 };
-                shifted.filter(|_| known).ok_or("unknown: a shift")?.truncate(size)
+            Operand::RegShift(style @ (ShiftStyle::LSL | ShiftStyle::LSR), by, size, n) => {
+                let shift = |a, by| if style == ShiftStyle::LSL { a << by } else { a >> by };
+                let shifted = register(size, n).map(Number(by.into()), shift);
+                shifted.ok_or("shifts a secret")?.truncate(bytes_of(size))
             }
             _ => return Err("unknown: an operand".into()),
         })
@@ -244,34 +242,21 @@ impl Machine<'_> {
     pub fn step_arm(&mut self, ip: u64, i: &Instruction) -> Result<()> {
         use Opcode::*;
         let o = i.operands;
-        let jump = |offset: Operand| match offset {
-            Operand::PCOffset(offset) => Ok(ip.wrapping_add(offset as u64)),
-            _ => Err("unknown: a jump"),
-        };
+        let mut jumps = false;
         match i.opcode {
-            B => self.ip = jump(o[0])?,
+            B => jumps = true,
             BL => {
                 self.general[30] = Number(ip + 4);
-                self.ip = jump(o[0])?;
+                jumps = true;
             }
             BR | RET => self.ip = self.arm_number(o[0], "a jump")?,
-            Bcc(code) => {
-                if decide(self.arm_condition(code))? {
-                    self.ip = jump(o[0])?;
-                }
-            }
-            CBZ | CBNZ => {
-                let zero = self.arm_number(o[0], "the decision")? == 0;
-                if zero == (i.opcode == CBZ) {
-                    self.ip = jump(o[1])?;
-                }
-            }
+            Bcc(code) => jumps = decide(self.arm_condition(code))?,
+            CBZ => jumps = self.arm_number(o[0], "the decision")? == 0,
+            CBNZ => jumps = self.arm_number(o[0], "the decision")? != 0,
             TBZ | TBNZ => {
                 let bit = self.arm_number(o[1], "a bit")?;
-                let zero = self.arm_number(o[0], "the decision")? >> bit & 1 == 0;
-                if zero == (i.opcode == TBZ) {
-                    self.ip = jump(o[2])?;
-                }
+                let set = self.arm_number(o[0], "the decision")? >> bit & 1 == 1;
+                jumps = set == (i.opcode == TBNZ);
             }
             ADRP => {
                 let Operand::PCOffset(offset) = o[1] else { return Err("unknown".into()) };
@@ -346,17 +331,14 @@ impl Machine<'_> {
                 self.arm_put_vector(o[0], &Term::mix(block))?;
             }
             CMEQ => {
-                let (a, b) = (self.arm_vector(o[1])?, self.arm_vector(o[2])?);
                 let Operand::SIMDRegisterElements(_, _, SIMDSizeCode::D) = o[0] else {
                     return Err("unknown".into());
                 };
-                let mut mask = [Term::ZERO; 16];
-                for half in [0..8, 8..16] {
-                    let number = |from: &Block| {
-                        Value::from_bytes(&from[half.clone()]).number("unknown: a comparison; it")
-                    };
-                    let equal = number(&a)? == number(&b)?;
-                    mask[half.clone()].fill(Term::number(if equal { 0xff } else { 0 }));
+                let (a, b) = (self.arm_vector(o[1])?, self.arm_vector(o[2])?);
+                let mut mask: Block = std::array::from_fn(|n| a[n].xor(b[n]));
+                for half in mask.chunks_mut(8) {
+                    let equal = Value::from_bytes(half).number("unknown: a comparison; it")? == 0;
+                    half.fill(Term::number(if equal { 0xff } else { 0 }));
                 }
                 self.arm_put_vector(o[0], &mask)?;
             }
@@ -380,6 +362,10 @@ impl Machine<'_> {
                 self.arm_put_vector(o[0], &result.ok_or("unknown")?)?;
             }
             _ => return Err("unknown".into()),
+        }
+        if jumps {
+            let Operand::PCOffset(offset) = last(i) else { return Err("unknown: a jump".into()) };
+            self.ip = ip.wrapping_add(offset as u64);
         }
         Ok(())
     }

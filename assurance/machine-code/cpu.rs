@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::machine::{Cpu, Decoded, Instruction, Machine};
 use crate::memory::{Memory, Region};
 use crate::term::{Random, Term};
-use crate::value::Value;
+use crate::value::{Flag, Value};
 use crate::x86;
 
 /// The places in a record: what is in registers and in memory, and the instruction.
@@ -206,27 +206,25 @@ fn machine(cpu: &Cpu, record: &[u8], secrets: u64) -> Machine<'static> {
 /// Says what differs, if anything does.
 fn difference(cpu: &Cpu, machine: &Machine, found: &[u8]) -> Option<String> {
     let case = machine.case();
-    for (n, value) in machine.general.iter().enumerate() {
-        let expected = match value {
-            Value::Number(number) => *number,
-            Value::Cases(cases) => cases[case],
-            Value::Bytes(bytes) => u64::from_le_bytes(bytes.map(Term::value)),
-        };
-        let found = word(found, 8 * n);
-        if found != expected {
-            return Some(format!("register {n} is {found:x} instead of {expected:x}"));
-        }
-    }
-    for (flag, bit) in machine.flags.iter().zip(cpu.flags) {
-        if flag.is_some_and(|flag| u64::from(flag >> case & 1) != word(found, FLAGS) >> bit & 1) {
-            return Some(format!("bit {bit} of the flags differs"));
-        }
-    }
-    let same = |bytes: &[Term], at: usize| {
-        bytes.iter().map(|byte| byte.value()).eq(found[at..at + bytes.len()].iter().copied())
+    let bytes = |value: &Value| match value {
+        Value::Bytes(bytes) => bytes.map(Term::value),
+        Value::Number(number) => number.to_le_bytes(),
+        Value::Cases(cases) => cases[case].to_le_bytes(),
     };
-    if let Some(n) = (0..32).find(|&n| !same(&machine.vectors[n], VECTORS + 64 * n)) {
-        return Some(format!("vector {n} differs"));
+    let values = |terms: &[Term]| terms.iter().map(|term| term.value()).collect();
+    let registers: Vec<u8> = machine.general.iter().flat_map(bytes).collect();
+    let vectors: Vec<u8> = values(machine.vectors.as_flattened());
+    let memory = values(&machine.memory.regions[0].bytes);
+    for (what, at, expected) in
+        [("registers", 0, registers), ("vectors", VECTORS, vectors), ("memory", MEMORY, memory)]
+    {
+        if let Some(n) = (0..expected.len()).find(|&n| found[at + n] != expected[n]) {
+            return Some(format!("byte {n} of {what} is {}, not {}", found[at + n], expected[n]));
+        }
     }
-    (!same(&machine.memory.regions[0].bytes, MEMORY)).then(|| "memory differs".into())
+    let differs = |(flag, bit): &(Flag, u32)| {
+        flag.is_some_and(|flag| u64::from(flag >> case & 1) != word(found, FLAGS) >> bit & 1)
+    };
+    let (_, bit) = machine.flags.into_iter().zip(cpu.flags).find(differs)?;
+    Some(format!("bit {bit} of the flags differs"))
 }

@@ -11,7 +11,8 @@ use crate::memory::Image;
 const FEATURES: [&str; 6] = ["Sse", "Avx", "Vaes", "Vaes512", "Aes", "AesSha3"];
 
 /// The functions that wipe the stack after kernels: on x86-64 where several groups take turns and
-/// after batches of `Vaes`, and on 64-bit ARM. `features!` and tables say so. Kernels call the last.
+/// after batches of `Vaes`, and on 64-bit ARM. `features!` and tables say so. Then one that kernels
+/// call.
 const HELPERS: [&str; 4] =
     ["zero_stack::<384>", "zero_stack::<128>", "zero_stack::<768>", "black_box::<u8>"];
 

@@ -1,6 +1,7 @@
 //! Memory that a kernel may use, byte by byte.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
 
@@ -98,42 +99,42 @@ pub struct Memory<'a> {
 }
 
 impl Memory<'_> {
+    /// The region of these bytes, and where they are in it.
+    fn find(&self, at: u64, len: usize) -> Option<(usize, Range<usize>)> {
+        self.regions.iter().enumerate().find_map(|(n, region)| {
+            let start = at.wrapping_sub(region.start) as usize;
+            region.bytes.get(start..)?.get(..len).map(|_| (n, start..start + len))
+        })
+    }
+
     pub fn load(&self, at: u64, to: &mut [Term]) -> Result<(), String> {
-        for region in &self.regions {
-            let from = at.wrapping_sub(region.start) as usize;
-            if let Some(from) = region.bytes.get(from..).and_then(|from| from.get(..to.len())) {
-                to.copy_from_slice(from);
-                return Ok(());
-            }
+        if let Some((n, range)) = self.find(at, to.len()) {
+            to.copy_from_slice(&self.regions[n].bytes[range]);
+            return Ok(());
         }
-        match self.image.and_then(|image| image.bytes(at, to.len())) {
-            Some(from) => {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = Term::number(*from));
-                Ok(())
-            }
-            None => Err(format!("reads {} bytes at {}", to.len(), self.place(at))),
-        }
+        let constants = self.image.and_then(|image| image.bytes(at, to.len()));
+        let from =
+            constants.ok_or_else(|| format!("reads {} bytes at {}", to.len(), self.place(at)))?;
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = Term::number(*from));
+        Ok(())
     }
 
     pub fn store(&mut self, at: u64, from: &[Term]) -> Result<(), String> {
-        for region in self.regions.iter_mut().filter(|region| region.writable) {
-            let to = at.wrapping_sub(region.start) as usize;
-            if let Some(to) = region.bytes.get_mut(to..).and_then(|to| to.get_mut(..from.len())) {
-                to.copy_from_slice(from);
-                return Ok(());
+        match self.find(at, from.len()) {
+            Some((n, range)) if self.regions[n].writable => {
+                self.regions[n].bytes[range].copy_from_slice(from);
+                Ok(())
             }
+            _ => Err(format!("writes {} bytes at {}", from.len(), self.place(at))),
         }
-        Err(format!("writes {} bytes at {}", from.len(), self.place(at)))
     }
 
     /// Says where this is, for a message.
     fn place(&self, at: u64) -> String {
         let offset = |region: &&Region| at.wrapping_sub(region.start) as i64;
-        match self.regions.iter().min_by_key(|region| offset(region).unsigned_abs()) {
-            Some(region) => {
-                format!("{} + {}, of {}", region.name, offset(&region), region.bytes.len())
-            }
-            None => format!("{at:#x}"),
-        }
+        let nearest = self.regions.iter().min_by_key(|region| offset(region).unsigned_abs());
+        nearest.map_or(format!("{at:#x}"), |region| {
+            format!("{} + {}, of {}", region.name, offset(&region), region.bytes.len())
+        })
     }
 }

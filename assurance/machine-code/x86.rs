@@ -1,6 +1,8 @@
 //! Runs x86-64 instructions. Refuses those it does not know, and whatever depends on a secret in a
 //! way that is not constant time.
 
+use std::ops::Range;
+
 use iced_x86::{ConditionCode, FlowControl, RflagsBits};
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
 
@@ -161,10 +163,10 @@ impl Machine<'_> {
         }
     }
 
-    /// Which bytes a move applies to. Other instructions with masks are not known.
-    fn mask(&self, i: &Instruction) -> Result<u64> {
+    /// Which bytes of an operand an instruction applies to. Only moves with masks are known.
+    fn mask(&self, i: &Instruction, size: usize) -> Result<Vec<Range<usize>>> {
         if i.op_mask() == Register::None {
-            return Ok(u64::MAX);
+            return Ok(std::iter::once(0..size).collect());
         }
         let element = match i.mnemonic() {
             Mnemonic::Vmovdqu8 => 1,
@@ -172,7 +174,8 @@ impl Machine<'_> {
             _ => return Err("unknown: a mask".into()),
         };
         let mask = self.get(i.op_mask())?.number("a mask")?;
-        Ok((0..64).fold(0, |bytes, n| bytes | (mask >> (n / element) & 1) << n))
+        let is_set = |n: &usize| mask >> (n / element) & 1 == 1;
+        Ok((0..size).filter(is_set).map(|n| n..n + 1).collect())
     }
 
     /// The bytes of an operand of an instruction on vectors, and zeros after them.
@@ -186,27 +189,21 @@ impl Machine<'_> {
             bytes[..8].copy_from_slice(&self.get(register)?.bytes()?);
             return Ok(bytes);
         }
-        let (address, size, mask) = (self.address(i)?, i.memory_size().size(), self.mask(i)?);
-        if mask == u64::MAX {
-            self.memory.load(address, &mut bytes[..size])?;
-            return Ok(bytes);
-        }
-        for n in (0..size).filter(|n| mask >> n & 1 == 1) {
-            self.memory.load(address.wrapping_add(n as u64), &mut bytes[n..=n])?;
+        let address = self.address(i)?;
+        for part in self.mask(i, i.memory_size().size())? {
+            self.memory.load(address.wrapping_add(part.start as u64), &mut bytes[part])?;
         }
         Ok(bytes)
     }
 
     /// Writes the first operand. Without VEX the bytes above stay in a vector register.
     fn put_vector(&mut self, i: &Instruction, value: &[Term; 64]) -> Result<()> {
-        let (register, size, mask) = (i.op0_register(), size_of(i, 0), self.mask(i)?);
+        let (register, size) = (i.op0_register(), size_of(i, 0));
+        let parts = self.mask(i, size)?;
         if i.op0_kind() == OpKind::Memory {
             let address = self.address(i)?;
-            if mask == u64::MAX {
-                return self.memory.store(address, &value[..size]);
-            }
-            for n in (0..size).filter(|n| mask >> n & 1 == 1) {
-                self.memory.store(address.wrapping_add(n as u64), &value[n..=n])?;
+            for part in parts {
+                self.memory.store(address.wrapping_add(part.start as u64), &value[part])?;
             }
             return Ok(());
         }
@@ -214,12 +211,11 @@ impl Machine<'_> {
             return self.set(register, Value::from_bytes(&value[..size]));
         }
         let to = &mut self.vectors[register.number()];
-        for n in 0..size {
-            if mask >> n & 1 == 1 {
-                to[n] = value[n];
-            } else if i.zeroing_masking() {
-                to[n] = Term::ZERO;
-            }
+        if i.zeroing_masking() {
+            to[..size].fill(Term::ZERO);
+        }
+        for part in parts {
+            to[part.clone()].copy_from_slice(&value[part]);
         }
         if i.encoding() != EncodingKind::Legacy {
             to[size..].fill(Term::ZERO);
@@ -456,22 +452,18 @@ impl Machine<'_> {
             Pcmpeqb => self.bytewise(i, |a, b| a.xor(b).is_zero()),
             Vpternlogq => {
                 let sources = self.sources(i)?;
-                let table = immediate();
-                // The sum of the products of those sets of factors whose subsets have an odd
-                // number of ones in the table.
-                let is_odd = |set: &usize| {
-                    let subsets = (0..8).filter(|subset| subset & !set == 0);
-                    subsets.fold(0, |sum, subset| sum ^ table >> subset & 1) == 1
-                };
-                let sets: Vec<usize> = (0..8).filter(is_odd).collect();
-                let product = |set: usize, n: usize| {
-                    let of = (0..3).filter(|factor| set >> factor & 1 == 1);
-                    of.fold(Term::number(0xff), |product, factor| {
-                        product.and(sources[64 * (2 - factor) + n])
-                    })
-                };
+                let entry = |n: usize| immediate() >> n & 1 == 1;
                 let value = std::array::from_fn(|n| {
-                    sets.iter().fold(Term::ZERO, |sum, set| sum.xor(product(*set, n)))
+                    // Each operand chooses one of two entries of the table that is left.
+                    let mut table: [Term; 8] =
+                        std::array::from_fn(|n| Term::number(if entry(n) { 0xff } else { 0 }));
+                    for (operand, len) in [(2, 4), (1, 2), (0, 1)] {
+                        for at in 0..len {
+                            let [a, b] = [table[2 * at], table[2 * at + 1]];
+                            table[at] = sources[64 * operand + n].and(a.xor(b)).xor(a);
+                        }
+                    }
+                    table[0]
                 });
                 self.put_vector(i, &value)
             }
