@@ -127,7 +127,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The bytes of a vector, of half a vector or of a general register.
+    /// The bytes of a vector, of half of one, of a general register or of a number.
     fn arm_vector(&self, operand: Operand) -> Result<Block> {
         let mut bytes = [Term::ZERO; 16];
         match operand {
@@ -138,7 +138,7 @@ impl Machine<'_> {
                 let half = &self.vectors[usize::from(n)][8 * usize::from(lane)..][..8];
                 bytes[..8].copy_from_slice(half);
             }
-            Operand::Register(SizeCode::X, _) => {
+            Operand::Register(SizeCode::X, _) | Operand::Imm64(_) => {
                 bytes[..8].copy_from_slice(&self.arm_value(operand)?.bytes()?);
             }
             _ => return Err("unknown: a vector".into()),
@@ -310,17 +310,10 @@ impl Machine<'_> {
                 let half = self.arm_vector(o[1])?;
                 self.arm_put_vector(o[0], &half[..8])?;
             }
-            DUP => {
+            DUP | MOVI if matches!(o[0], Operand::SIMDRegisterElements(_, _, SIMDSizeCode::D)) => {
                 let half = self.arm_vector(o[1])?;
                 self.arm_put_vector(o[0], &[&half[..8], &half[..8]].concat())?;
             }
-            MOVI => match (o[0], o[1]) {
-                (Operand::SIMDRegisterElements(_, _, SIMDSizeCode::D), Operand::Imm64(number)) => {
-                    let half = number.to_le_bytes().map(Term::number);
-                    self.arm_put_vector(o[0], &[half, half].concat())?;
-                }
-                _ => return Err("unknown".into()),
-            },
             AESE => {
                 let (a, b) = (self.arm_vector(o[0])?, self.arm_vector(o[1])?);
                 let sum = std::array::from_fn(|n| a[n].xor(b[n]));

@@ -16,7 +16,7 @@ const VECTORS: usize = 384;
 const MEMORY: usize = 2432;
 const CODE: usize = 3456;
 const RECORD: usize = 3472;
-/// Where `runner.S` has the record, where instructions find operands in its memory, and where the
+/// Where `runner.c` has the record, where instructions find operands in its memory, and where the
 /// instruction runs.
 const START: u64 = 0x400_0000;
 const OPERAND: u64 = START + MEMORY as u64 + 384;
@@ -109,16 +109,12 @@ fn forms<'a>(cpu: &Cpu, code: impl Iterator<Item = &'a Instruction>) -> Vec<Inst
     let set: Vec<_> = conditions.filter_map(|cc| cpu.decode(&[0x0f, 0x90 + cc, 0xc0], 0)).collect();
     let mut forms = Vec::new();
     for i in set.into_iter().chain(code.copied()) {
-        let address = i.address();
-        let Some(form) = i.form().filter(|_| address.index.is_none_or(|n| Some(n) != address.base))
-        else {
-            continue;
-        };
+        let (Some(form), address) = (i.form(), i.address()) else { continue };
         let count = counts.entry(form).or_insert(0);
-        *count += 1;
-        if *count > 4 {
+        if *count == 4 || address.index.is_some() && address.index == address.base {
             continue;
         }
+        *count += 1;
         let mut code = i.code;
         if let Decoded::X86(i) = &i.decoded
             && i.is_ip_rel_memory_operand()
@@ -135,15 +131,9 @@ fn forms<'a>(cpu: &Cpu, code: impl Iterator<Item = &'a Instruction>) -> Vec<Inst
 
 /// A number for a general register, often one of the interesting ones.
 fn number(random: &mut Random) -> u64 {
-    let (r, n) = (random.next(), random.next());
-    match r % 8 {
-        0 => 0,
-        1 => u64::MAX,
-        2 => 1 << (n % 64),
-        3 => (1 << (n % 64)) - 1,
-        4 => n % 256,
-        _ => n,
-    }
+    let n = random.next();
+    let power = 1 << (n % 64);
+    [0, u64::MAX, power, power - 1, n % 256, n, n, n][random.next() as usize % 8]
 }
 
 /// Returns random registers and memory.

@@ -132,8 +132,9 @@ impl<'a> Machine<'a> {
     ) -> Result<(Value, [Flag; 4])> {
         let ([x, y], mut is_zero) = ([a.bytes()?, b.bytes()?], None);
         let bytewise = |f: fn(Term, Term) -> Term| std::array::from_fn(|n| f(x[n], y[n]));
-        let moved = |from: &dyn Fn(usize) -> Option<usize>| {
-            std::array::from_fn(|n| from(n).and_then(|n| x.get(n).copied()).unwrap_or(Term::ZERO))
+        let moved = |by: i64| {
+            let from = |n: usize| x.get((n as i64 - by) as usize).copied();
+            std::array::from_fn(|n| from(n).unwrap_or(Term::ZERO))
         };
         let bytes: [Term; 8] = match (operation, b) {
             (Operation::Subtract, Value::Number(0)) | (Operation::Xor, Value::Number(_)) => {
@@ -144,12 +145,8 @@ impl<'a> Machine<'a> {
             (Operation::Xor, _) => bytewise(Term::xor),
             (Operation::And, _) => bytewise(Term::and),
             (Operation::Or, _) => bytewise(Term::or),
-            (Operation::ShiftLeft, Value::Number(by)) if by % 8 == 0 => {
-                moved(&|n| n.checked_sub(by as usize / 8))
-            }
-            (Operation::ShiftRight, Value::Number(by)) if by % 8 == 0 => {
-                moved(&|n| Some(n + by as usize / 8))
-            }
+            (Operation::ShiftLeft, Value::Number(by)) if by % 8 == 0 => moved(by as i64 / 8),
+            (Operation::ShiftRight, Value::Number(by)) if by % 8 == 0 => moved(-(by as i64) / 8),
             _ => return Err("unknown: arithmetic with secrets".into()),
         };
         Ok((Value::from_bytes(&bytes), [None, is_zero, None, None]))
@@ -169,7 +166,7 @@ pub fn decide(condition: Flag) -> Result<bool> {
 pub struct Instruction {
     pub ip: u64,
     pub len: usize,
-    /// Its code, and behind it instructions that do nothing.
+    /// Its code, and instructions that do nothing after it.
     pub code: [u8; 16],
     pub decoded: Decoded,
 }

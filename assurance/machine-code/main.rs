@@ -39,24 +39,18 @@ use prove::{Call, Run};
 /// 0, and jumps that are never taken.
 const OUT_OF_REACH: usize = 19;
 
-/// The lengths of data for one kernel: all around the first steps, and some after which loops
-/// change.
-fn lens(rate: usize, quick: bool) -> Vec<usize> {
-    let mut lens: Vec<usize> = (0..=3 * rate + 1).collect();
-    if quick {
-        lens.retain(|len| *len <= rate + 1 || len % 23 == 0 || len % rate < 2);
-    }
-    let steps = [7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 49];
-    lens.extend(steps.iter().flat_map(|n| [n * rate, n * rate + rate / 2 + 3]));
-    lens
-}
-
 /// The calls of a kernel that are tried, each with all of its messages.
 fn calls(kernel: &Kernel, quick: bool) -> Vec<Vec<Call>> {
     let mut calls = Vec::new();
     for degree in kernel.degrees() {
         let rate = kernel.aegis(degree).rate();
-        let (mut lens, few) = (lens(rate, quick), [0, rate + 1, 3 * rate - 1]);
+        // All lengths around the first steps, and some after which loops change.
+        let is_tried = |len: &usize| *len <= rate + 1 || len.is_multiple_of(23) || len % rate < 2;
+        let mut lens: Vec<usize> =
+            (0..=3 * rate + 1).filter(|len| !quick || is_tried(len)).collect();
+        let steps = [7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 49];
+        lens.extend(steps.iter().flat_map(|n| [n * rate, n * rate + rate / 2 + 3]));
+        let few = [0, rate + 1, 3 * rate - 1];
         let mut add = |ad_len: usize, len: usize| {
             let (n, mac) = (calls.len(), kernel.operation.ends_with("mac"));
             for tag_len in [16, 32] {

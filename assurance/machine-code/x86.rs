@@ -341,13 +341,9 @@ impl Machine<'_> {
         if is_padding(i) {
             return Ok(());
         }
-        if i.has_rep_prefix()
-            || i.has_lock_prefix()
-            || i.has_repne_prefix()
-            || i.segment_prefix() != Register::None
-            || [i.memory_base(), i.memory_index()].into_iter().any(Register::is_gpr32)
-        {
-            return Err("unknown: a prefix".into());
+        let half = [i.memory_base(), i.memory_index()].into_iter().any(Register::is_gpr32);
+        if half || i.segment_prefix() != Register::None {
+            return Err("unknown: an address".into());
         }
         match i.flow_control() {
             FlowControl::Next if registers(i).any(Register::is_vector_register) => {
@@ -436,13 +432,15 @@ impl Machine<'_> {
         let immediate = || i.immediate(i.op_count() - 1) as usize;
         match i.mnemonic() {
             Movaps | Movups | Movdqa | Movdqu | Vmovaps | Vmovups | Vmovapd | Vmovupd | Vmovdqa
-            | Vmovdqu | Vmovdqa64 | Vmovdqu64 | Vmovdqu8 => {
-                let value = self.vector(i, 1)?;
-                self.put_vector(i, &value)
-            }
-            Movd | Movq | Vmovd | Vmovq | Vmovss if i.op_count() == 2 => {
+            | Vmovdqu | Vmovdqa64 | Vmovdqu64 | Vmovdqu8 | Movd | Movq | Vmovd | Vmovq | Vmovss
+                if i.op_count() == 2 =>
+            {
                 let mut value = self.vector(i, 1)?;
-                let size = if matches!(i.mnemonic(), Movq | Vmovq) { 8 } else { 4 };
+                let size = match i.mnemonic() {
+                    Movd | Vmovd | Vmovss => 4,
+                    Movq | Vmovq => 8,
+                    _ => 64,
+                };
                 value[size..].fill(Term::ZERO);
                 self.put_vector(i, &value)
             }
