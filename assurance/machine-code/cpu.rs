@@ -2,7 +2,7 @@
 //! runs them, in an emulator if this CPU does not have them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::machine::{Cpu, Decoded, Instruction, Machine};
 use crate::memory::{Memory, Region};
@@ -83,10 +83,13 @@ fn differences(
             }
         }
     }
+    let untried = (0..forms.len()).filter(|n| tries.iter().all(|(tried, _)| tried != n));
+    different.extend(untried.map(|n| (n, "was not tried".to_owned())));
     std::fs::write(file, &records)?;
-    let found = Command::new("sh").args(["-c", command]).output()?.stdout;
+    let run = Command::new("sh").args(["-c", command]).stderr(Stdio::inherit()).output()?;
+    let found = run.stdout;
     if found.len() != records.len() {
-        return Err(std::io::Error::other("wrong output"));
+        return Err(std::io::Error::other(format!("`{command}` does not print all records")));
     }
     let each = records.chunks(RECORD).zip(found.chunks(RECORD));
     for ((n, secrets), (record, found)) in tries.into_iter().zip(each) {

@@ -73,8 +73,8 @@ fn registers(i: &Instruction) -> impl Iterator<Item = Register> {
 
 pub fn form(i: &Instruction) -> Option<String> {
     let kinds: Vec<OpKind> = i.op_kinds().collect();
-    let immediate = kinds.iter().position(|kind| *kind == OpKind::Immediate8);
-    let immediate = immediate.map(|op| i.immediate(op as u32));
+    let is_byte = |op: &u32| i.op_kind(*op) == OpKind::Immediate8;
+    let immediate = (0..i.op_count()).find(is_byte).map(|op| i.immediate(op));
     let (mask, zeroes) = (i.op_mask() != Register::None, i.zeroing_masking());
     let runs = i.flow_control() == FlowControl::Next && !is_padding(i);
     runs.then(|| format!("{:?} {kinds:?} {immediate:?} {mask} {zeroes}", i.code()))
@@ -152,7 +152,10 @@ impl Machine<'_> {
             OpKind::Register => self.get(i.op_register(op)),
             OpKind::Memory => self.load(self.address(i)?, i.memory_size().size()),
             OpKind::NearBranch64 => Ok(Number(i.near_branch_target())),
-            _ => Ok(Number(i.immediate(op)).truncate(size_of(i, 0))),
+            _ => {
+                let number = i.try_immediate(op).map_err(|_| "unknown: an operand")?;
+                Ok(Number(number).truncate(size_of(i, 0)))
+            }
         }
     }
 
@@ -372,7 +375,7 @@ impl Machine<'_> {
         use Mnemonic::*;
         let size = size_of(i, 0);
         let result = match i.mnemonic() {
-            Mov | Movzx => self.operand(i, 1)?,
+            Mov | Movzx | Kmovq => self.operand(i, 1)?,
             Lea => self.sum(&address(i))?,
             Div if size >= 4 => return self.divide(i, size),
             Push => {
@@ -382,7 +385,6 @@ impl Machine<'_> {
             Pop => self.pop()?,
             Kmovw => self.operand(i, 1)?.truncate(2),
             Kmovd => self.operand(i, 1)?.truncate(4),
-            Kmovq => self.operand(i, 1)?,
             Kunpckwd | Kunpckdq => {
                 let half = if i.mnemonic() == Kunpckwd { 2 } else { 4 };
                 let (high, low) = (self.operand(i, 1)?, self.operand(i, 2)?.truncate(half));
@@ -391,8 +393,7 @@ impl Machine<'_> {
             }
             // `set` has one operand, and `cmov` has two.
             _ if i.condition_code() != ConditionCode::None && i.op_count() == 1 => {
-                let set = Value::flag(self.condition(i));
-                set.ok_or("a flag depends on a secret")?
+                Value::flag(self.condition(i)).ok_or("a flag depends on a secret")?
             }
             _ if i.condition_code() != ConditionCode::None && i.op_count() == 2 => {
                 // The source is read, and the upper half zeroed, in any case.
