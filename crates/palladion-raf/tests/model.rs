@@ -518,6 +518,18 @@ fn long_pieces() {
     all(&mut Stream(io::Cursor::new(Vec::new())), Algorithm::Aegis256X2, 4096);
 }
 
+/// A stream grows by zeros and does not shrink.
+#[test]
+fn sizes_of_streams() {
+    let mut stream = Stream(io::Cursor::new(vec![1; 3]));
+    for (size, expected) in [(0, 3), (3, 3), (4, 4), (10_000, 10_000), (5, 10_000)] {
+        stream.set_size(size).unwrap();
+        assert_eq!(stream.size().unwrap(), expected);
+    }
+    let bytes = stream.0.into_inner();
+    assert!(bytes[..3] == [1; 3] && bytes[3..].iter().all(|byte| *byte == 0));
+}
+
 /// As the standard library sees it.
 #[test]
 fn cursor() {
