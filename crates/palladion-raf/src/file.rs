@@ -820,7 +820,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             return self.check_writable();
         }
         let end = offset.checked_add(data.len() as u64).ok_or(Error::TooLarge)?;
-        self.change(self.size().max(end), offset..end, data)
+        self.change(offset..end, data)
     }
 
     /// Sets the size of the file: discards the data past it, or adds zeros.
@@ -829,7 +829,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// As for [`write_at`](Self::write_at).
     pub fn set_size(&mut self, size: u64) -> Result<()> {
-        if size < self.size() { self.shrink(size) } else { self.change(size, size..size, &[]) }
+        if size < self.size() { self.shrink(size) } else { self.change(size..size, &[]) }
     }
 
     fn shrink(&mut self, size: u64) -> Result<()> {
@@ -985,21 +985,21 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         if self.barriers { self.sync_storage() } else { Ok(()) }
     }
 
-    /// Writes data at an offset in a file with a new size, which is at least the old one.
-    fn change(&mut self, size: u64, place: Range<u64>, data: &[u8]) -> Result<()> {
+    /// Writes data at a place, and zeros before it if the file ends earlier.
+    fn change(&mut self, place: Range<u64>, data: &[u8]) -> Result<()> {
         self.check_writable()?;
         let stale = self.tree_is_stale.load(Ordering::Relaxed);
         let old = self.info();
+        let size = old.size.max(place.end);
         let new = Info { size, ..old };
         let end = new.offset(new.chunks())?;
         if let Some(tree) = &self.tree {
             tree.check_room(new.chunks())?;
         }
         // From where the data begins, or the zeros before it.
-        let from = if size > old.size { place.start.min(old.size) } else { place.start };
-        let to = if size > old.size { size } else { place.end };
+        let from = place.start.min(old.size);
         self.recover()?;
-        if from == to {
+        if from == place.end {
             return Ok(());
         }
         if new.chunks() > old.chunks() {
@@ -1012,7 +1012,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             }
         }
         let chunk_size = u64::from(old.chunk_size);
-        let chunks = from / chunk_size..to.div_ceil(chunk_size);
+        let chunks = from / chunk_size..place.end.div_ceil(chunk_size);
         let mut chunk = chunks.start;
         while chunk < chunks.end {
             let start = chunk * chunk_size;
@@ -1029,9 +1029,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
             }
             if part.is_empty() && E::BULK && self.overwrites && start >= old.size {
                 // Whole chunks of zeros past the old end.
-                let end = if place.is_empty() { size } else { place.start };
-                let whole =
-                    ((end - start) / chunk_size * chunk_size).min(bulk::WINDOW as u64) as usize;
+                let whole = ((place.start - start) / chunk_size * chunk_size)
+                    .min(bulk::WINDOW as u64) as usize;
                 if whole >= bulk::WORTHWHILE {
                     self.store_run(chunk, &zeros(whole)?)?;
                     chunk += whole as u64 / chunk_size;

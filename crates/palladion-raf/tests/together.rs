@@ -71,6 +71,9 @@ fn one_writer_or_many_readers() {
     // Without a lock, nobody is in the way; nor is who lends the file.
     if !cfg!(windows) {
         Found::new(path.open()).unwrap().unlocked().open(&KEY).unwrap();
+        let other = Path::new("unlocked");
+        let _writer = options().unlocked().create(other.open(), &KEY).unwrap();
+        Raf::open(other.open(), &KEY).unwrap();
         Raf::open(&mut path.open(), &KEY).unwrap();
         Raf::open_beside_writer(path.open(), &KEY).unwrap();
     }
