@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shows that no branch and no address depends on a secret while the library runs. Two programs,
-# constant-time/watched.rs for the Rust API and constant-time/secrets.c for the C API, mark secrets
-# as uninitialised memory; valgrind's memcheck reports every branch and address that depends on it.
+# secrets/constant_time.rs for the Rust API and secrets/c_api.c for the C API, mark secrets as
+# uninitialised memory; valgrind's memcheck reports every branch and address that depends on it.
 # Each program first has to be caught with a planted table look-up and a planted comparison that
 # ends early.
 #
@@ -60,10 +60,10 @@ else
     compiler=(gcc)
     memcheck=(valgrind)
 fi
-programs=("$directory/release/constant-time" "$directory/release/secrets")
+programs=("$directory/release/constant-time" "$directory/release/c-api")
 "${compiler[@]}" -std=c99 -Wall -Wextra -Wpedantic -Werror -O1 -g \
     -Icrates/palladion-capi/include -Icrates/palladion-capi/tests \
-    assurance/constant-time/secrets.c \
+    assurance/secrets/c_api.c \
     "$directory/release/libaegis.a" -o "${programs[1]}" -lpthread -ldl -lm
 
 # must_find DEFECT MESSAGE: memcheck reports the planted defect in $program on $backend.

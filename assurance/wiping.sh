@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Shows that nothing secret is left in memory: on the stack after a call, in a dropped object, or in
-# freed heap memory. wiping/main.rs says how, and finds three planted copies of a key first.
+# freed heap memory. secrets/wiping.rs says how, and finds three planted copies of a key first.
 #
 #   assurance/wiping.sh [BACKEND...]               all backends of this machine
 #   CPU=aarch64 assurance/wiping.sh [BACKEND...]   for ARM; also powerpc64le, riscv64-zkne,

@@ -9,7 +9,8 @@ use palladion_raf::{
     Cursor, Error, Found, Info, Memory, Options, Raf, ReadOnly, Result, System, derive_master_key,
 };
 
-use super::{flipped, hidden, shown};
+use crate::calls::flipped;
+use crate::{hidden, shown};
 
 const CHUNK: u32 = 1024;
 

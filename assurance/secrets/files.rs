@@ -12,7 +12,8 @@ use palladion_file::{
     KdfParams, Mac, MasterKey, Passphrase, Secret,
 };
 
-use super::{flipped, hidden, hidden_array, shown};
+use crate::calls::flipped;
+use crate::{hidden, hidden_array, shown};
 
 pub fn all() -> Result<(), Error> {
     let key = MasterKey::from(hidden_array()).clone();
