@@ -296,27 +296,29 @@ fn variant<F: Family, const D: usize, const T: usize>(check: &mut Check) {
         let calls = (batches_without_tags(), batches_with_tags());
         make(check, &format!("{name}, {lens:?} bytes"), max, new, public, calls);
     }
-    let new = |s: &Secrets| Message::<F, D, T>::new(s, 37, true).expect("a message");
-    check.object(&format!("{name}, Aegis"), |s| new(s).cipher);
+    // Not parts of a `Message`: moving them would fill their padding with what it left behind.
+    check.object(&format!("{name}, Aegis"), |s| Aegis::<F, D, T>::new(&s.key::<F>()));
     check.object(&format!("{name}, Encryptor"), |s| {
-        let mut m = new(s);
-        m.encryptor.update_in_place(&mut m.text).expect("encrypted");
-        m.encryptor
+        let cipher = Aegis::<F, D, T>::new(&s.key::<F>());
+        let mut encryptor = cipher.encryptor(&s.nonce::<F>(), &s.ad).expect("begun");
+        encryptor.update_in_place(&mut s.text.clone()).expect("encrypted");
+        encryptor
     });
     check.object(&format!("{name}, Mac"), |s| {
-        let mut m = new(s);
-        m.mac.update(&m.text).expect("authenticated");
-        m.mac
+        let mut mac = Mac::<F, D, T>::new(&s.key::<F>(), &s.nonce::<F>()).expect("begun");
+        mac.update(&s.text).expect("authenticated");
+        mac
     });
     check.object(&format!("{name}, KeyStream"), |s| {
-        let mut m = new(s);
-        m.stream.next_bytes(&mut m.out).expect("read");
-        m.stream
+        let mut stream = KeyStream::<F, D>::new(&s.key::<F>(), &s.nonce::<F>()).expect("begun");
+        stream.next_bytes(&mut [0; 5]).expect("read");
+        stream
     });
     check.object(&format!("{name}, Session"), |s| {
-        let mut m = new(s);
-        m.session.decrypt_in_place(&mut m.text).expect("decrypted");
-        m.session
+        let (key, nonce) = (s.key::<F>(), s.nonce::<F>());
+        let mut session = Session::<F, D>::new(&key, &nonce, &s.ad).expect("begun");
+        session.decrypt_in_place(&mut s.text.clone()).expect("decrypted");
+        session
     });
 }
 
