@@ -14,10 +14,6 @@ struct message { const vector *key, *nonce, *tag; byte *dst; size len; };
 void planted_branch(const byte *key, volatile byte *out) {
     if (key[0] & 1) out[0] = out[1] = 1;
 }
-static __attribute__((noinline)) int first_bit(const byte *key) { return key[0] & 1; }
-void planted_branch_on_result(const byte *key, volatile byte *out) {
-    if (first_bit(key)) out[0] = out[1] = 1;
-}
 int planted_open_early_exit(struct message *m) {
     vector computed = *m->key + *m->nonce;
     for (size i = 0; i < 16; i++)
@@ -31,7 +27,6 @@ int planted_switch(const byte *key) {
     case 1: return key[2] + 7;
     case 2: return key[5] ^ 3;
     case 3: return key[9] - 1;
-    case 4: return key[8] & 9;
     default: return key[1] | 6;
     }
 }
@@ -49,15 +44,10 @@ float planted_float(const float *key) { return key[0] * key[1]; }
 void planted_static(const byte *key, size at) { ((volatile byte *) shared)[at] = key[0]; }
 
 /* Secrets that go over the stack, where zeros were. */
-byte planted_array(const byte *key, size at) {
-    volatile byte slot[16] = {0};
-    slot[at] = key[0];
-    return box[slot[3]];
-}
 static __attribute__((noinline)) void write(volatile byte *to, const byte *key, size at) {
     to[at] = key[0];
 }
-byte planted_array_in_call(const byte *key, size at) {
+byte planted_array(const byte *key, size at) {
     volatile byte slot[16] = {0};
     write(slot, key, at);
     return box[slot[3]];
@@ -93,18 +83,6 @@ int sound_flag(const byte *key, size len) {
         if (full) full = 0; else full = 1;
     }
     return slot[3];
-}
-/* A choice by a public number, which is a table of places to jump to. */
-int sound_switch(const byte *key, size len) {
-    switch (len) {
-    case 0: return key[3] * 5;
-    case 1: return key[2] + 7;
-    case 2: return key[5] ^ 3;
-    case 3: return key[9] - 1;
-    case 4: return key[8] & 9;
-    case 5: return key[1] | 6;
-    default: return box[len & 255];
-    }
 }
 /* Whether a tag is right. Only the caller branches on that. */
 int sound_open(struct message *m) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks WebAssembly kernels: no branch, address, division or other instruction whose time varies
-# depends on a secret. domain.py describes the model.
+# depends on a secret. wasm.py describes the model.
 #
 #   assurance/secret-flow/run.sh wasm|wasm-all
 #
