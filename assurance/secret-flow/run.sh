@@ -42,8 +42,8 @@ wasm_all() {
             -Zbuild-std=core -Zbuild-std-features= -Zprofile-rustflags --config \
             "profile.release.package.palladion.rustflags=[\"-Ctarget-feature=${build#*:}\"]"
         module=$target/all-${build%%:*}.wasm
-        wasm-ld-19 --no-entry --no-gc-sections --stack-first --allow-undefined -o "$module" \
-            --whole-archive "$made/libpalladion.rlib" \
+        wasm-ld-19 --no-demangle --no-entry --no-gc-sections --stack-first --allow-undefined \
+            -o "$module" --whole-archive "$made/libpalladion.rlib" \
             --no-whole-archive "$made"/deps/lib{subtle,zeroize,core,compiler_builtins}-*.rlib
         python3 $here/wasm.py "$module" AnyCpu
     done
