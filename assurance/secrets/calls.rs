@@ -186,7 +186,6 @@ fn with_tags<F: Family, const D: usize, const T: usize>() -> Vec<Call<Message<F,
             m.cipher.decrypt_within(&m.nonce, &m.ad, &mut m.wide_sealed, from, 33, &m.tag)
         }),
         ("verify", |m| m.cipher.verify(&m.nonce, &m.ad, &m.ciphertext, &m.tag)),
-        ("open", |m| m.cipher.open(&m.nonce, &m.ad, &m.wide_sealed[AT..]).map(|out| m.out = out)),
         ("open_into", |m| m.cipher.open_into(&m.nonce, &m.ad, &m.wide_sealed[AT..], &mut m.out)),
         ("Mac::verify_mac", |m| Mac::<F, D, T>::verify_mac(&m.key, &m.nonce, &m.text, &m.mac_tag)),
         ("Session, decrypting", |m| {

@@ -245,8 +245,9 @@ impl Check {
         let [mut left, mut freed] = [const { [Vec::new(), Vec::new()] }; 2];
         for run in RUNS {
             HEAP.clear();
+            let secrets = HEAP.with_arena(|| secrets(run, 100));
             // An object's padding has what was on the stack.
-            on_stack(&mut || HEAP.with_arena(|| _ = place.write(make(&secrets(run, 100)))));
+            on_stack(&mut || HEAP.with_arena(|| _ = place.write(make(&secrets))));
             HEAP.freed();
             // SAFETY: `place.write` has initialised it, and it is dropped once.
             HEAP.with_arena(|| unsafe { place.assume_init_drop() });

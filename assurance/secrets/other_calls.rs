@@ -66,8 +66,9 @@ fn by_value<F: Family, const D: usize, const T: usize>() -> Outcome {
             expect(mac.verify(&if right { tag } else { forged(&tag) }), right);
             KeyStream::<F, D>::new(&m.key, &m.nonce)?.clone().next_bytes(&mut m.out)?;
 
-            // After a forgery the portable backend leaves a byte of the right tag on the stack.
+            // After a forgery these leave a part of the right tag on the stack on some CPUs.
             let mut sealed = [&m.ciphertext, m.tag.as_ref()].concat();
+            expect(m.cipher.open(&m.nonce, &m.ad, &sealed), right);
             expect(m.cipher.open_in_place(&m.nonce, &m.ad, &mut sealed), right);
 
             let sealed = m.cipher.seal_with_random_nonce(&m.ad, &m.text)?;
