@@ -1,7 +1,7 @@
 /*
  * Passes secrets to the functions of the C API, while valgrind reports each branch and address that
  * depends on one. assurance/constant-time.sh runs it. constant_time.rs says what is secret, and
- * tries other algorithms, lengths, Merkle trees and encrypted files, which this layer passes on.
+ * tries other algorithms and lengths, and files, to which this layer passes pointers.
  *
  *     c-api [--plant table|comparison] BACKEND
  */
@@ -111,82 +111,6 @@ static void messages(size_t len, size_t maclen)
     CHECK(results[0] == 0 && results[1] == -1);
 }
 
-/* A file in memory. */
-enum { MOST = 1 << 14, CHUNK = 1024 };
-typedef struct {
-    uint8_t bytes[MOST];
-    size_t  len;
-} memory;
-
-static int read_at(void *user, uint8_t *buf, size_t len, uint64_t off)
-{
-    memory *m = (memory *) user;
-    CHECK(off <= m->len && len <= m->len - off);
-    memcpy(buf, m->bytes + off, len);
-    return 0;
-}
-
-static int write_at(void *user, const uint8_t *buf, size_t len, uint64_t off)
-{
-    memory *m = (memory *) user;
-    CHECK(off <= m->len && len <= m->len - off);
-    memcpy(m->bytes + off, buf, len);
-    return 0;
-}
-
-static int get_size(void *user, uint64_t *size)
-{
-    *size = ((memory *) user)->len;
-    return 0;
-}
-
-static int set_size(void *user, uint64_t size)
-{
-    memory *m = (memory *) user;
-    CHECK(size <= MOST);
-    if (size > m->len)
-        memset(m->bytes + m->len, 0, (size_t) size - m->len);
-    m->len = (size_t) size;
-    return 0;
-}
-
-static int numbers(void *user, uint8_t *out, size_t len)
-{
-    (void) user;
-    hide(out, len);
-    return 0;
-}
-
-static void files(void)
-{
-    static memory m;
-    static uint8_t room[1 << 12];
-    uint8_t key[16], data[2000];
-    uint8_t *start = room + (64 - (uintptr_t) room % 64) % 64;
-    size_t n;
-    uint64_t size;
-    aegis_raf_io io = { &m, read_at, write_at, get_size, set_size, NULL };
-    aegis_raf_rng rng = { NULL, numbers };
-    aegis_raf_scratch scratch = { start, aegis128l_raf_scratch_size(CHUNK) };
-    aegis_raf_config config = { &scratch, NULL, CHUNK, AEGIS_RAF_CREATE };
-    aegis128l_raf_ctx ctx;
-    hide(data, sizeof data);
-    CHECK(aegis_raf_derive_master_key(key, sizeof key, data, sizeof key, data, 20) == 0);
-    CHECK(aegis128l_raf_create(&ctx, &io, &rng, &config, key) == 0);
-    CHECK(aegis128l_raf_write(&ctx, &n, data, sizeof data, 100) == 0);
-    CHECK(aegis128l_raf_truncate(&ctx, 1800) == 0 && aegis128l_raf_truncate(&ctx, 3000) == 0);
-    CHECK(aegis128l_raf_read(&ctx, data, &n, sizeof data, 50) == 0 && n == sizeof data);
-    CHECK(aegis128l_raf_get_size(&ctx, &size) == 0 && aegis128l_raf_sync(&ctx) == 0);
-    aegis128l_raf_close(&ctx);
-
-    m.bytes[AEGIS_RAF_HEADER_SIZE + 50] ^= 1;
-    CHECK(aegis128l_raf_open(&ctx, &io, &rng, &config, key) == 0);
-    CHECK(aegis128l_raf_read(&ctx, data, &n, 100, 0) == -1);
-    aegis128l_raf_close(&ctx);
-    key[0] ^= 1;
-    CHECK(aegis128l_raf_open(&ctx, &io, &rng, &config, key) == -1);
-}
-
 static void tags(void)
 {
     uint8_t x[32], y[32];
@@ -226,7 +150,6 @@ int main(int argc, char **argv)
     }
     messages(0, 16);
     messages(555, 32);
-    files();
     tags();
     return 0;
 }

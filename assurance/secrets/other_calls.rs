@@ -66,7 +66,7 @@ fn by_value<F: Family, const D: usize, const T: usize>() -> Outcome {
             expect(mac.verify(&if right { tag } else { forged(&tag) }), right);
             KeyStream::<F, D>::new(&m.key, &m.nonce)?.clone().next_bytes(&mut m.out)?;
 
-            // After a forgery these leave a part of the right tag on the stack on some CPUs.
+            // After a forgery these leave a few secret bytes on the stack on some CPUs.
             let mut sealed = [&m.ciphertext, m.tag.as_ref()].concat();
             expect(m.cipher.open(&m.nonce, &m.ad, &sealed), right);
             expect(m.cipher.open_in_place(&m.nonce, &m.ad, &mut sealed), right);
