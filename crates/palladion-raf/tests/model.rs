@@ -518,9 +518,10 @@ fn long_pieces() {
     all(&mut Stream(io::Cursor::new(Vec::new())), Algorithm::Aegis256X2, 4096);
 }
 
-/// A stream grows by zeros and does not shrink.
+/// A stream grows by zeros and does not shrink; one that is only read does neither.
 #[test]
 fn sizes_of_streams() {
+    assert!(ReadOnly(io::Cursor::new([1; 3])).set_size(4).is_err());
     let mut stream = Stream(io::Cursor::new(vec![1; 3]));
     for (size, expected) in [(0, 3), (3, 3), (4, 4), (10_000, 10_000), (5, 10_000)] {
         stream.set_size(size).unwrap();
@@ -528,6 +529,36 @@ fn sizes_of_streams() {
     }
     let bytes = stream.0.into_inner();
     assert!(bytes[..3] == [1; 3] && bytes[3..].iter().all(|byte| *byte == 0));
+}
+
+#[test]
+fn syncing_flushes_streams() {
+    /// Counts how often it is flushed.
+    struct Flushes(usize);
+    impl Read for Flushes {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Ok(0)
+        }
+    }
+    impl Write for Flushes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            self.0 += 1;
+            Ok(())
+        }
+    }
+    impl Seek for Flushes {
+        fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+            Ok(0)
+        }
+    }
+    let mut stream = Stream(Flushes(0));
+    stream.write_at(b"text", 0).unwrap();
+    assert_eq!(stream.0.0, 0);
+    stream.sync().unwrap();
+    assert_eq!(stream.0.0, 1);
 }
 
 /// As the standard library sees it.
