@@ -250,7 +250,9 @@ fn everything_fails<const BULK: bool>() {
                 break;
             }
             failures += 1;
-            assert!(matches!(result, Err(Error::Io(_) | Error::NoRandomness(_))), "{what}");
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::Io(_) | Error::NoRandomness(_)), "{what}");
+            assert!(std::error::Error::source(&error).is_some(), "{what}");
 
             // Nothing wrong is read, and nothing wrong is attested.
             let damaged = mixed(&file, [&old, &new], &what);

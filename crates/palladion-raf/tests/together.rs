@@ -57,7 +57,7 @@ fn one_writer_or_many_readers() {
     assert!(is_locked(Raf::open(path.open(), &KEY)));
     assert!(is_locked(Raf::open_read_only(path.open(), &KEY)));
     assert!(is_locked(options().overwrite(true).create(path.open(), &KEY)));
-    drop(writer);
+    let _open = writer.into_storage();
 
     let reader = Raf::open_read_only(path.open(), &KEY).unwrap();
     let other = Raf::open_read_only(path.open(), &KEY).unwrap();
@@ -237,18 +237,19 @@ fn beside_a_writer() {
     assert!(matches!(reader.refresh(), Err(Error::WrongKey)));
 }
 
-/// A storage whose chunk is complete only after some looks, as if a writer were at it.
+/// A storage whose chunk or header is complete only after some looks, as if a writer were at it.
 struct Late {
     memory: Memory,
+    header: bool,
     looks: u32,
 }
 
 impl Storage for Late {
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.memory.read_at(buf, offset)?;
-        if offset > 0 && self.looks > 0 {
+        if self.header == (offset == 0) && self.looks > 0 {
             self.looks -= 1;
-            buf[100] ^= 1;
+            buf[if self.header { 16 } else { 100 }] ^= 1;
         }
         Ok(())
     }
@@ -271,7 +272,7 @@ fn incomplete_chunks_are_read_again() {
     let mut file = options().create(Memory::default(), &KEY).unwrap();
     file.write_at(b"text", 0).unwrap();
     let memory = file.into_storage();
-    let late = |looks| Late { memory: memory.clone(), looks };
+    let late = |looks| Late { memory: memory.clone(), header: false, looks };
     let mut buf = [0; 4];
     let reader = Raf::open_beside_writer(late(5), &KEY).unwrap();
     assert_eq!((reader.read_at(&mut buf, 0).unwrap(), &buf), (4, b"text"));
@@ -280,6 +281,10 @@ fn incomplete_chunks_are_read_again() {
     let mut reader = Raf::open_beside_writer(late(9), &KEY).unwrap().with_merkle(4).unwrap();
     reader.storage_mut().looks = 5;
     reader.verify_tree().unwrap();
+    let storage = Late { header: true, ..late(0) };
+    let mut reader = Raf::open_beside_writer(storage, &KEY).unwrap();
+    reader.storage_mut().looks = 3;
+    assert_eq!(reader.refresh().unwrap(), 4);
     // A reader that has locked the file does not read a damaged chunk again.
     let reader = Raf::open_read_only(late(1), &KEY).unwrap();
     assert!(matches!(reader.read_at(&mut buf, 0), Err(Error::DamagedChunk { index: 0 })));
