@@ -4,5 +4,5 @@
 #   .ci/c-names.sh aegis|palladion      libaegis's names, or those of palladion*.h
 set -euo pipefail
 cd "$(dirname "$0")/../crates/palladion-capi/include"
-grep -hE '^(int|void|size_t|const char|palladion_[a-z]+)[ *]' ./*.h |
+grep -hE '^(int|void|size_t|uint64_t|const char|palladion_[a-z]+)[ *]' ./*.h |
     grep -oE "\\b$1[a-z0-9_]+\\(" | tr -d '('
