@@ -228,6 +228,8 @@ fn every_cut() {
 fn every_cut_of_a_file_that_ends_with_a_full_chunk() {
     let text = text(2 * CHUNK);
     let file = encrypt(&text);
+    let (out, found) = salvage(&file);
+    assert!(out == text && found.is_complete() && !found.has_trailing_data);
     for len in [file.len() - CHUNK - OVERHEAD, file.len() - 1] {
         assert!(matches!(
             fails_on_threads(&file[..len], &text).1,
@@ -435,6 +437,15 @@ fn every_error_tells() {
     assert!(cut.hint().unwrap().contains("incomplete"));
     let io: std::io::Error = cut.into();
     assert_eq!(io.kind(), std::io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn an_opener_tells_the_algorithm() {
+    for algorithm in Algorithm::ALL {
+        let file = encrypt_streaming(algorithm, b"");
+        let opener = Opener::new(&key(), &KdfLimits::default(), &file[..HEADER]).unwrap();
+        assert_eq!(opener.algorithm(), algorithm);
+    }
 }
 
 /// Whoever skips a damaged chunk has no complete file at the end.
