@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # RAF files against pyaegis, which is libaegis: it reads, refuses and writes those of
-# vectors/raf.txt as palladion-raf does. A file's bytes do not depend on how it came about but for
-# its nonces, so these stand for files that were written in pieces, made shorter and longer.
+# vectors/raf.txt as palladion-raf does. Apart from its nonces, a file's bytes do not depend on how
+# it was written, so these stand for files that were written in pieces, cut and extended.
 #
 #   .ci/test-pyaegis.sh
 #

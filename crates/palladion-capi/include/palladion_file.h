@@ -211,8 +211,8 @@ int palladion_reader_open_source(palladion_reader **reader, const palladion_sour
 uint64_t palladion_reader_size(const palladion_reader *reader);
 
 /**
- * Reads a part of the original, verified: long parts of a file with a name on all cores. Several
- * threads may read at once.
+ * Reads a part of the original, verified. Long parts of a file that was opened by name are read on
+ * all cores. Several threads may read at once.
  *
  * @param out    room for len bytes; zeroed after a failure
  * @param off    where the part begins in the original

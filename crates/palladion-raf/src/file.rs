@@ -155,7 +155,9 @@ fn write(
     storage.write_at(bytes, offset)?;
     // A storage may claim any size, even one to which nothing can be appended.
     let appended = before.checked_add(len).filter(|appended| *appended != end);
-    if appended.is_some() && appended == Some(storage.size()?) {
+    if let Some(appended) = appended
+        && storage.size()? == appended
+    {
         let _ = storage.set_size(before); // bytes past the end do no harm
         return Err(Error::Io(io::Error::new(
             ErrorKind::InvalidInput,

@@ -2,7 +2,6 @@
 
 use core::ffi::{c_char, c_int, c_void};
 use core::num::NonZero;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::ptr;
@@ -38,7 +37,7 @@ struct Callbacks {
 
 // SAFETY: the header says that the functions may be called by several threads at once.
 unsafe impl Send for Callbacks {}
-// SAFETY: the same.
+// SAFETY: the header says that the functions may be called by several threads at once.
 unsafe impl Sync for Callbacks {}
 
 impl ReadAt for Callbacks {
@@ -56,53 +55,45 @@ impl ReadAt for Callbacks {
     }
 }
 
-enum Reader {
-    File(SeekReader<File>),
-    Source(SeekReader<Callbacks>),
+type Reader = SeekReader<Box<dyn ReadAt + Send + Sync>>;
+
+fn open(source: impl ReadAt + Send + Sync + 'static, secret: &Secret) -> Result<Reader, Failure> {
+    let source: Box<dyn ReadAt + Send + Sync> = Box::new(source);
+    Ok(SeekReader::with_limits(secret.get(), &secret.limits, source)?)
 }
 
-impl Reader {
-    fn open(path: &Path, secret: &Secret) -> Result<Self, Failure> {
-        let file = open_input(path)?;
-        if file.metadata()?.is_dir() {
-            return Err(Number(libc::EISDIR));
-        }
-        Ok(Self::File(SeekReader::with_limits(secret.get(), &secret.limits, file)?))
+fn open_file(path: &Path, secret: &Secret) -> Result<Reader, Failure> {
+    let file = open_input(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(Number(libc::EISDIR));
     }
-
-    fn open_source(source: Source, secret: &Secret) -> Result<Self, Failure> {
-        let Source { user, read_at: Some(read_at), get_size: Some(get_size) } = source else {
-            return Err(WRONG_ARGUMENT);
-        };
-        let source = Callbacks { user, read_at, get_size };
-        let reader = SeekReader::with_limits(secret.get(), &secret.limits, source)?;
-        // The functions may expect the caller's thread, as those of databases do.
-        Ok(Self::Source(reader.threads(NonZero::<usize>::MIN)))
-    }
-
-    fn len(&self) -> u64 {
-        match self {
-            Self::File(reader) => reader.len(),
-            Self::Source(reader) => reader.len(),
-        }
-    }
-
-    fn read_at(&self, out: &mut [u8], offset: u64) -> Result<usize, Failure> {
-        Ok(match self {
-            Self::File(reader) => reader.read_at(out, offset)?,
-            Self::Source(reader) => reader.read_at(out, offset)?,
-        })
-    }
+    open(file, secret)
 }
 
+fn open_source(source: Source, secret: &Secret) -> Result<Reader, Failure> {
+    let Source { user, read_at: Some(read_at), get_size: Some(get_size) } = source else {
+        return Err(WRONG_ARGUMENT);
+    };
+    // The functions may expect the caller's thread, as those of databases do.
+    Ok(open(Callbacks { user, read_at, get_size }, secret)?.threads(NonZero::<usize>::MIN))
+}
+
+/// Gives an open file to C.
+///
 /// # Safety
-/// `reader` null or writable.
-unsafe fn opened(reader: *mut *mut Reader, made: Result<Reader, Failure>) -> c_int {
+/// `reader` null or writable; `secret` null, or from `palladion_secret_from_…` and not freed.
+unsafe fn opened(
+    reader: *mut *mut Reader,
+    secret: *const Secret,
+    open: impl FnOnce(&Secret) -> Result<Reader, Failure>,
+) -> c_int {
     // SAFETY: the caller's contract.
-    let Some(reader) = (unsafe { reader.as_mut() }) else {
+    let (reader, secret) = unsafe { (reader.as_mut(), secret.as_ref()) };
+    let Some(reader) = reader else {
         return WRONG_ARGUMENT.report();
     };
     *reader = ptr::null_mut();
+    let made = secret.ok_or(WRONG_ARGUMENT).and_then(open);
     result(made.map(|made| *reader = Box::into_raw(Box::new(made))))
 }
 
@@ -116,13 +107,7 @@ unsafe extern "C" fn palladion_reader_open(
     secret: *const Secret,
 ) -> c_int {
     // SAFETY: the caller's contract.
-    unsafe {
-        let made = match (path(from), secret.as_ref()) {
-            (Ok(from), Some(secret)) if !reader.is_null() => Reader::open(from, secret),
-            _ => Err(WRONG_ARGUMENT),
-        };
-        opened(reader, made)
-    }
+    unsafe { opened(reader, secret, |secret| open_file(path(from)?, secret)) }
 }
 
 /// # Safety
@@ -136,13 +121,8 @@ unsafe extern "C" fn palladion_reader_open_source(
 ) -> c_int {
     // SAFETY: the caller's contract.
     unsafe {
-        let made = match (source.as_ref(), secret.as_ref()) {
-            (Some(source), Some(secret)) if !reader.is_null() => {
-                Reader::open_source(*source, secret)
-            }
-            _ => Err(WRONG_ARGUMENT),
-        };
-        opened(reader, made)
+        let source = source.as_ref().ok_or(WRONG_ARGUMENT);
+        opened(reader, secret, |secret| open_source(*source?, secret))
     }
 }
 
@@ -151,7 +131,7 @@ unsafe extern "C" fn palladion_reader_open_source(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn palladion_reader_size(reader: *const Reader) -> u64 {
     // SAFETY: the caller's contract. Null, which it excludes, has no bytes.
-    unsafe { reader.as_ref() }.map_or(0, Reader::len)
+    unsafe { reader.as_ref() }.map_or(0, |reader| reader.len())
 }
 
 /// # Safety
@@ -174,7 +154,8 @@ unsafe extern "C" fn palladion_reader_read(
         let Some(reader) = reader.as_ref().filter(|_| !out.is_null() || len == 0) else {
             return WRONG_ARGUMENT.report();
         };
-        result(reader.read_at(bytes_mut(out, len), off).map(|read| *out_len = read))
+        let read = reader.read_at(bytes_mut(out, len), off);
+        result(read.map(|read| *out_len = read).map_err(Failure::from))
     }
 }
 

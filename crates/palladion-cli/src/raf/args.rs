@@ -124,8 +124,8 @@ pub struct CreateArgs {
 ///
 /// This reads only the header. To verify the whole file, use palladion raf verify.
 ///
-/// With --json, the output is an object whose names are those of the text, with underscores. All
-/// sizes are in bytes. More names may be added.
+/// With --json, the output is an object whose names are those of the text, with underscores, and
+/// "header_verified", true or false. All sizes are in bytes. More names may be added.
 #[derive(clap::Args)]
 #[command(mut_arg("context", |context| context.requires("SecretArgs")))]
 #[command(mut_arg("key_file", |key| key.help("The key file from keygen, or - for standard input")))]
