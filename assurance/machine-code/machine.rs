@@ -7,7 +7,7 @@ use crate::term::Term;
 use crate::value::{Flag, Operation, Value, all_zero};
 use crate::{arm, x86};
 
-pub type Result<Term, E = String> = std::result::Result<Term, E>;
+pub type Result<T, E = String> = std::result::Result<T, E>;
 
 pub struct Machine<'a> {
     /// The general registers, and from 32 on the masks of AVX-512. On 64-bit ARM the stack pointer

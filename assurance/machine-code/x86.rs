@@ -341,7 +341,7 @@ impl Machine<'_> {
 
     /// Runs an instruction. `ip` is that of the next one already.
     pub fn step_x86(&mut self, i: &Instruction) -> Result<()> {
-        if is_padding(i) {
+        if i.mnemonic() == Mnemonic::Nop {
             return Ok(());
         }
         let half = [i.memory_base(), i.memory_index()].into_iter().any(Register::is_gpr32);
