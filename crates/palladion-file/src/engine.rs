@@ -173,3 +173,81 @@ impl<R, L, W, O> Drop for StopOnDrop<'_, '_, R, L, W, O> {
         self.0.turn_changed.notify_all();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::panic;
+    use std::sync::{Barrier, Condvar, Mutex, mpsc};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn as_many_workers_as_wanted_and_as_memory_allows() {
+        let workers = |threads, buffer_len| workers(NonZero::new(threads), buffer_len);
+        assert_eq!(workers(3, 1000), 3);
+        assert_eq!(workers(3, 16 << 20), 2);
+        assert_eq!(workers(3, 64 << 20), 1);
+        assert_eq!(workers(1, 1), 1);
+    }
+
+    #[test]
+    fn so_many_threads_work_at_once_and_no_more() {
+        const WORKERS: usize = 3;
+        let options = Options { threads: NonZero::new(WORKERS), cancel: None };
+        let (workers, changed) = (Mutex::new(HashSet::new()), Condvar::new());
+        let mut pieces = 100;
+        run(
+            1000,
+            options,
+            |_| {
+                pieces -= 1;
+                Ok((pieces > 0).then_some(()))
+            },
+            |_| false,
+            |(), buffer| {
+                let mut workers = workers.lock().unwrap();
+                workers.insert(thread::current().id());
+                changed.notify_all();
+                // The first to come wait for the others.
+                let wait = Duration::from_secs(60);
+                let fewer = |workers: &mut HashSet<_>| workers.len() < WORKERS;
+                let timeout = changed.wait_timeout_while(workers, wait, fewer).unwrap().1;
+                assert!(!timeout.timed_out(), "fewer than {WORKERS} threads");
+                thread::yield_now();
+                Ok(buffer)
+            },
+            |_| Ok(()),
+        )
+        .unwrap();
+        assert_eq!(workers.into_inner().unwrap().len(), WORKERS);
+    }
+
+    #[test]
+    fn a_panic_stops_all_threads() {
+        let (ended, end) = mpsc::channel();
+        thread::spawn(move || {
+            let meeting = Barrier::new(3);
+            let mut pieces = 0..;
+            let outcome = panic::catch_unwind(move || {
+                run(
+                    1000,
+                    Options { threads: NonZero::new(3), cancel: None },
+                    |_| Ok(pieces.next()),
+                    |_| false,
+                    |piece, buffer| {
+                        meeting.wait();
+                        assert_ne!(piece, 0, "planted");
+                        Ok(buffer)
+                    },
+                    |_| Ok(()),
+                )
+            });
+            ended.send(outcome.is_err()).unwrap();
+        });
+        // Without a stop, the other threads wait for their turns for ever.
+        assert!(end.recv_timeout(Duration::from_secs(60)).unwrap());
+    }
+}
