@@ -190,7 +190,15 @@ fn macs() {
 
         let mut mac = Mac::new(&MasterKey::from(KEY), algorithm).unwrap();
         mac.update(b"abc").unwrap();
-        assert_eq!(mac.finalize()[..], tag);
+        assert_eq!(mac.clone().finalize()[..], tag);
         documented(algorithm.name(), &tag);
+
+        let mut tag = tag.try_into().unwrap();
+        assert!(mac.clone().verify(&tag));
+        for byte in 0..32 {
+            tag[byte] ^= 1 << (byte % 8);
+            assert!(!mac.clone().verify(&tag), "{algorithm}: byte {byte} differs");
+            tag[byte] ^= 1 << (byte % 8);
+        }
     }
 }
