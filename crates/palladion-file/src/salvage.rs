@@ -65,26 +65,25 @@ pub(crate) fn run(
             read => read?,
         };
         let begin = counter * size.bytes() as u64;
-        let text_len = len.saturating_sub(OVERHEAD);
+        let mut end = begin + len.saturating_sub(OVERHEAD) as u64;
         if let Some(chunk) = open(cipher, counter, size, &sealed[..len], &mut opened)? {
             let text = &opened[FRAME_LEN..][..chunk.len];
             write(begin, text).map_err(Error::Write)?;
             found.intact.add(text.len() as u64);
+            end = begin + text.len() as u64;
             if chunk.last {
                 found.has_end = true;
                 found.has_trailing_data = chunk.sealed_len() < len
                     || read_full(&mut input, &mut [0]).is_ok_and(|n| n > 0);
-                break;
             }
-        } else if text_len > 0 {
-            let end = begin + text_len as u64;
+        } else if begin < end {
             match found.missing.last_mut().filter(|last| last.end == begin) {
                 Some(last) => last.end = end,
                 None => found.missing.push(begin..end),
             }
         }
-        progress(begin + text_len as u64);
-        if len < size.buffer_len() {
+        progress(end);
+        if found.has_end || len < size.buffer_len() {
             break;
         }
     }
