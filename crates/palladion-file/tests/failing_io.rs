@@ -208,6 +208,26 @@ fn after_a_failed_write_the_file_has_no_end() {
 }
 
 #[test]
+fn interrupted_writes_are_repeated() {
+    struct EveryOther(Vec<u8>, bool);
+    impl Write for EveryOther {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 { Err(io::ErrorKind::Interrupted.into()) } else { self.0.write(bytes) }
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let output = EveryOther(Vec::new(), false);
+    let (algorithm, size) = (Algorithm::default(), ChunkSize::MIN);
+    let mut writer = EncryptWriter::with(&key(), algorithm, size, cheap(), output).unwrap();
+    writer.write_all(&text(LEN)).unwrap();
+    let (out, result) = decrypt(&writer.finish().unwrap().0);
+    assert!(result.is_ok() && out == text(LEN), "{result:?}");
+}
+
+#[test]
 fn a_writer_that_takes_nothing() {
     struct Full;
     impl Write for Full {
