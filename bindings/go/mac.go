@@ -97,6 +97,8 @@ func (m *MAC) Verify(tag []byte) bool {
 
 // Wipe zeroes the key, the state and the data. The MAC cannot be used afterwards.
 func (m *MAC) Wipe() {
-	*m.state = state{}
+	if m.state != nil {
+		*m.state = state{}
+	}
 	*m = MAC{}
 }

@@ -172,6 +172,12 @@ func (a *AEAD) Overhead() int { return a.tagSize }
 // Variant returns the variant.
 func (a *AEAD) Variant() Variant { return a.variant }
 
+// String hides the key.
+func (a *AEAD) String() string { return a.variant.String() }
+
+// GoString hides the key.
+func (a *AEAD) GoString() string { return "palladion.AEAD(" + a.variant.String() + ")" }
+
 // Wipe zeroes the key. Any later use panics.
 func (a *AEAD) Wipe() {
 	clear(a.key[:])

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -298,6 +299,70 @@ func TestWriter(t *testing.T) {
 			}
 		}
 	}
+}
+
+// oddly does what writers should not, at one call.
+type oddly struct {
+	bytes.Buffer
+	calls  int
+	panics bool
+}
+
+func (o *oddly) Write(b []byte) (int, error) {
+	o.calls--
+	switch {
+	case o.calls != 0:
+		return o.Buffer.Write(b)
+	case o.panics:
+		panic("once")
+	default:
+		return o.Buffer.Write(b[:len(b)-1])
+	}
+}
+
+// TestWriterAfterAPanic closes writers after the one below panicked, or wrote less than it was
+// given without an error.
+func TestWriterAfterAPanic(t *testing.T) {
+	a := must(palladion.New(palladion.AEGIS256, fill(1, 32)))
+	nonce, text := fill(2, 32), fill(4, 20_000)
+	sealed := a.Seal(nil, nonce, text, nil)
+	for calls := 1; calls <= 3; calls++ {
+		for _, lost := range []bool{true, false} {
+			out := oddly{calls: calls, panics: lost}
+			w := a.NewWriter(&out, nonce, nil)
+			panicked := panics(func() {
+				w.Write(text)
+				w.Close()
+			})
+			if n, err := w.Write(text); panicked != lost || n != 0 || err == nil {
+				t.Fatal(panicked, n, err)
+			}
+			if w.Close() == nil || w.Close() == nil {
+				t.Fatal("closed without an error")
+			}
+			if !bytes.HasPrefix(sealed, out.Bytes()) || out.Len() == len(sealed) {
+				t.Fatal("something else was written")
+			}
+		}
+	}
+}
+
+// TestSecrets prints what has keys, and wipes twice what can be wiped.
+func TestSecrets(t *testing.T) {
+	a := must(palladion.New(palladion.AEGIS256, fill(0xAB, 32)))
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		if s := fmt.Sprintf(verb, a); strings.Contains(s, "171") || strings.Contains(s, "0xab") {
+			t.Errorf("%s: %s", verb, s)
+		}
+	}
+	a.Wipe()
+	a.Wipe()
+	m := must(palladion.NewMAC(palladion.AEGIS256, fill(1, 32), fill(2, 32), 32))
+	m.Wipe()
+	m.Wipe()
+	k := must(palladion.NewKeyStream(palladion.AEGIS256, fill(1, 32), fill(2, 32)))
+	k.Wipe()
+	k.Wipe()
 }
 
 // TestGoroutines uses one AEAD in many goroutines.

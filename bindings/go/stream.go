@@ -80,6 +80,8 @@ func (s *KeyStream) XORKeyStream(dst, src []byte) {
 
 // Wipe zeroes the state. The key stream cannot be used afterwards.
 func (s *KeyStream) Wipe() {
-	*s.state = state{}
+	if s.state != nil {
+		*s.state = state{}
+	}
 	*s = KeyStream{}
 }

@@ -33,7 +33,10 @@ func (a *AEAD) NewWriter(w io.Writer, nonce, additionalData []byte) *Writer {
 	}
 }
 
-var errClosed = errors.New("palladion: write to a closed Writer")
+var (
+	errClosed     = errors.New("palladion: write to a closed Writer")
+	errIncomplete = errors.New("palladion: an earlier write panicked, so the message has no end")
+)
 
 // Write encrypts data. Up to 16 KiB stay in memory until more come or Close is called. After an
 // error of the underlying writer, the message cannot be completed, and all calls return that error.
@@ -60,8 +63,19 @@ func (w *Writer) Write(data []byte) (int, error) {
 func (w *Writer) flush() {
 	w.len += uint64(len(w.buffer))
 	w.crypt(w.state, w.buffer, w.buffer, true)
-	_, w.err = w.out.Write(w.buffer)
+	whole := w.buffer
 	w.buffer = w.buffer[:0]
+	w.write(whole)
+}
+
+// write writes ciphertext or the tag.
+func (w *Writer) write(data []byte) {
+	w.err = errIncomplete // stays if the underlying writer panics
+	n, err := w.out.Write(data)
+	if err == nil && n < len(data) {
+		err = io.ErrShortWrite
+	}
+	w.err = err
 }
 
 // Close writes the rest of the ciphertext and the tag, and wipes the state. It does not close the
@@ -76,7 +90,7 @@ func (w *Writer) Close() error {
 	if w.err == nil {
 		var tag [32]byte
 		w.finalize(w.state, w.adLen, w.len, tag[:w.tagSize])
-		_, w.err = w.out.Write(tag[:w.tagSize])
+		w.write(tag[:w.tagSize])
 	}
 	*w.state = state{}
 	w.state = nil

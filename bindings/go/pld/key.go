@@ -8,6 +8,8 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"strings"
 	"unicode"
@@ -26,11 +28,8 @@ func NewKey() *Key {
 // Wipe zeroes the key.
 func (k *Key) Wipe() { clear(k[:]) }
 
-// String hides the key.
-func (k *Key) String() string { return "pld.Key(..)" }
-
-// GoString hides the key.
-func (k *Key) GoString() string { return k.String() }
+// Format hides the key, whatever the verb.
+func (Key) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Key(..)") }
 
 func (k *Key) master(h *header, _ *Limits) ([]byte, error) {
 	if h.source != fromKey {

@@ -59,6 +59,9 @@ type Secret interface {
 // stays weak. Its bytes are taken as they are.
 type Passphrase []byte
 
+// Format hides the passphrase, whatever the verb.
+func (Passphrase) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Passphrase(..)") }
+
 // Cost is the cost of a passphrase: the parameters of Argon2id.
 type Cost struct {
 	MemoryKiB uint32

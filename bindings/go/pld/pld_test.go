@@ -31,6 +31,12 @@ func must[T any](value T, err error) T {
 	return value
 }
 
+func panics(f func()) (panicked bool) {
+	defer func() { panicked = recover() != nil }()
+	f()
+	return
+}
+
 func testKey() *pld.Key {
 	k := new(pld.Key)
 	for i := range k {
@@ -341,6 +347,76 @@ func TestWriterErrors(t *testing.T) {
 	}
 	if _, err := w.Write([]byte("x")); err != pld.ErrClosed {
 		t.Error(err)
+	}
+}
+
+// oddly does what writers should not, at one call.
+type oddly struct {
+	bytes.Buffer
+	calls  int
+	panics bool
+}
+
+func (o *oddly) Write(b []byte) (int, error) {
+	o.calls--
+	switch {
+	case o.calls != 0:
+		return o.Buffer.Write(b)
+	case o.panics:
+		panic("once")
+	default:
+		return o.Buffer.Write(b[:len(b)-1])
+	}
+}
+
+// TestWriterAfterAPanic goes on after the writer below panicked, or wrote less than it was given
+// without an error: no chunk is sealed a second time with the same nonce, which would show what is
+// in it, and no file is complete.
+func TestWriterAfterAPanic(t *testing.T) {
+	key, text := testKey(), textOf(3000)
+	for calls := 2; calls <= 4; calls++ {
+		for _, lost := range []bool{true, false} {
+			out := oddly{calls: calls, panics: lost}
+			w := must(pld.NewWriter(&out, key, small(palladion.AEGIS256X2)))
+			panicked := panics(func() {
+				w.Write(text)
+				w.Close()
+			})
+			written := out.Len()
+			if n, err := w.Write(text); panicked != lost || n != 0 || err == nil {
+				t.Fatal(panicked, n, err)
+			}
+			if w.Close() == nil || w.Close() == nil {
+				t.Fatal("closed without an error")
+			}
+			if out.Len() != written {
+				t.Fatal("something was written after an error")
+			}
+		}
+	}
+	for _, lost := range []bool{true, false} {
+		out := oddly{calls: 1, panics: lost}
+		if !panics(func() { must(pld.NewWriter(&out, key, nil)) }) {
+			t.Fatal("a header that is cut")
+		}
+	}
+}
+
+// TestSecrets prints secrets.
+func TestSecrets(t *testing.T) {
+	k := pld.Key([]byte(strings.Repeat("\xAB", 32)))
+	p := pld.Passphrase("\xAB\xAB")
+	type both struct {
+		K pld.Key
+		P pld.Passphrase
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		for _, secret := range []any{k, &k, p, both{k, p}} {
+			s := strings.ToLower(fmt.Sprintf(verb, secret))
+			if strings.Contains(s, "ab") || strings.Contains(s, "171") {
+				t.Errorf("%s: %s", verb, s)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"errors"
 	"io"
 
 	"github.com/palladion/palladion/bindings/go"
@@ -25,7 +26,7 @@ func NewWriter(w io.Writer, secret Secret, options *WriterOptions) (*Writer, err
 	if err != nil {
 		return nil, err
 	}
-	if _, err := w.Write(h.bytes[:]); err != nil {
+	if err := writeAll(w, h.bytes[:]); err != nil {
 		aead.Wipe()
 		return nil, err
 	}
@@ -57,9 +58,22 @@ func (w *Writer) flush(last bool) {
 	frame, text := c.frame(), w.buffer[frameSize:]
 	copy(w.buffer, frame[:])
 	sealed := w.aead.Seal(text[:0], c.nonce(w.aead.Variant()), text, frame[:])
-	_, w.err = w.out.Write(w.buffer[:frameSize+len(sealed)])
+	whole := w.buffer[:frameSize+len(sealed)]
 	w.buffer = w.buffer[:frameSize]
-	w.next++
+	w.next++ // before Write may panic: no two chunks are sealed with one number
+	w.err = errIncomplete
+	w.err = writeAll(w.out, whole)
+}
+
+// errIncomplete stays if the underlying writer panics.
+var errIncomplete = errors.New("pld: an earlier write panicked, so the file has no valid end")
+
+func writeAll(w io.Writer, data []byte) error {
+	n, err := w.Write(data)
+	if err == nil && n < len(data) {
+		err = io.ErrShortWrite
+	}
+	return err
 }
 
 // Close writes the last chunk and wipes the key and the buffer. It does not close the underlying
