@@ -1,5 +1,7 @@
 //! Many messages in one call.
 
+use std::fmt::Display;
+
 use palladion::batch::{self, BatchError, Decryption, Encryption};
 use palladion::family::Family;
 use palladion::{Aegis, any, with_algorithm};
@@ -8,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::buffer::{In, Target, work_on};
-use crate::error::{NOT_AUTHENTIC, OrRaise, VerificationError, error};
+use crate::error::{NOT_AUTHENTIC, OrRaise, VerificationError, error, too_short};
 use crate::nonces::Nonces;
 
 /// The buffers of many messages and their associated data, held.
@@ -21,12 +23,12 @@ struct Messages<'a, 'py> {
 }
 
 impl<'a, 'py> Messages<'a, 'py> {
-    /// `overhead` is the difference in length between a result and its message.
+    /// `result_len` returns the length of a result by the index and the length of its message.
     fn new(
         py: Python<'py>,
         messages: &'a [Bound<'py, PyAny>],
         ads: Option<&'a [Bound<'py, PyAny>]>,
-        result_len: impl Fn(usize) -> PyResult<usize>,
+        result_len: impl Fn(usize, usize) -> PyResult<usize>,
     ) -> PyResult<Self> {
         let given = ads.map_or(messages.len(), <[_]>::len);
         if given != messages.len() {
@@ -45,9 +47,11 @@ impl<'a, 'py> Messages<'a, 'py> {
                 ads.iter().map(|ad| ad.extract()).collect::<PyResult<Vec<Option<In<'a, 'py>>>>>()?
             }
         };
-        let targets =
-            messages.iter().map(|message| Target::new(py, None, result_len(message.len())?));
-        let targets = targets.collect::<PyResult<_>>()?;
+        let targets = messages
+            .iter()
+            .enumerate()
+            .map(|(index, message)| Target::new(py, None, result_len(index, message.len())?))
+            .collect::<PyResult<_>>()?;
         let total = messages.iter().map(In::len).sum();
         Ok(Self { messages, ads, targets, total })
     }
@@ -143,7 +147,7 @@ pub fn seal_many<'py>(
 ) -> PyResult<Bound<'py, PyList>> {
     let (key, algorithm, tag_len) = (cipher.key(), cipher.algorithm(), cipher.tag_len());
     let nonce_len = algorithm.key_len();
-    let mut held = Messages::new(py, messages, ads, |len| Ok(nonce_len + len + tag_len))?;
+    let mut held = Messages::new(py, messages, ads, |_, len| Ok(nonce_len + len + tag_len))?;
     let mut nonces = vec![0; nonce_len * messages.len()];
     Nonces::new().and_then(|mut random| random.fill(&mut nonces)).or_raise()?;
     let work = jobs(&held.messages, &held.ads, &mut held.targets);
@@ -151,6 +155,15 @@ pub fn seal_many<'py>(
         .map_err(|failed| failed.error)
         .or_raise()?;
     held.finish(py)
+}
+
+/// The exception for the first message that is not authentic.
+fn numbered(py: Python<'_>, index: usize, why: &dyn Display) -> PyErr {
+    let error = VerificationError::new_err(format!("message {index}: {why}"));
+    match error.value(py).setattr("index", index) {
+        Ok(()) => error,
+        Err(other) => other,
+    }
 }
 
 /// Implements `Cipher.open_many`.
@@ -163,9 +176,10 @@ pub fn open_many<'py>(
     let (key, algorithm, tag_len) = (cipher.key(), cipher.algorithm(), cipher.tag_len());
     let nonce_len = algorithm.key_len();
     let min = nonce_len + tag_len;
-    let too_short = |actual| error(palladion::Error::TooShort { what: "ciphertext", min, actual });
-    let mut held =
-        Messages::new(py, sealed, ads, |len| len.checked_sub(min).ok_or_else(|| too_short(len)))?;
+    let mut held = Messages::new(py, sealed, ads, |index, len| match len.checked_sub(min) {
+        Some(message_len) => Ok(message_len),
+        None => Err(numbered(py, index, &too_short(min, len))),
+    })?;
     let work = jobs(&held.messages, &held.ads, &mut held.targets);
     let opened =
         work_on(py, held.total, || with_algorithm!(algorithm, open_all(key, tag_len, work)));
@@ -177,9 +191,7 @@ pub fn open_many<'py>(
         if why != palladion::Error::VerificationFailed {
             return Err(error(why));
         }
-        let failed = VerificationError::new_err(format!("message {first}: {NOT_AUTHENTIC}"));
-        failed.value(py).setattr("index", first)?;
-        return Err(failed);
+        return Err(numbered(py, first, &NOT_AUTHENTIC));
     }
     held.finish(py)
 }

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 use crate::algorithm::{MAX_LEN, Name, copy, fill_random};
 use crate::batch;
 use crate::buffer::{In, Out, Target, beside, bytes_or_none, work_on};
-use crate::error::{OrRaise, error};
+use crate::error::{OrRaise, VerificationError, too_short};
 use crate::pieces::{Decryptor, Encryptor, UnverifiedDecryptor};
 
 /// An authenticated cipher with its key.
@@ -85,10 +85,6 @@ impl Cipher {
             unsafe { hazmat::open_any(algorithm, &call.message) }
         })
         .or_raise()
-    }
-
-    fn too_short(&self, min: usize, actual: usize) -> PyErr {
-        error(palladion::Error::TooShort { what: "ciphertext", min, actual })
     }
 }
 
@@ -184,7 +180,7 @@ impl Cipher {
         let ((nonce_len, tag_len), (start, len)) = (self.sizes(), sealed.place());
         let len = len
             .checked_sub(nonce_len + tag_len)
-            .ok_or_else(|| self.too_short(nonce_len + tag_len, len))?;
+            .ok_or_else(|| VerificationError::new_err(too_short(nonce_len + tag_len, len)))?;
         let target = Target::new(py, into, len)?;
         target.check_apart(sealed.place())?;
         let ad = beside(&ad, target.place());
@@ -246,7 +242,9 @@ impl Cipher {
         let (nonce_len, tag_len) = self.sizes();
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
         let (src, len) = ciphertext.place();
-        let len = len.checked_sub(tag_len).ok_or_else(|| self.too_short(tag_len, len))?;
+        let len = len
+            .checked_sub(tag_len)
+            .ok_or_else(|| VerificationError::new_err(too_short(tag_len, len)))?;
         let target = Target::new(py, into, len)?;
         target.check_overlap(ciphertext.place())?;
         let ad = beside(&ad, target.place());
@@ -382,7 +380,9 @@ impl Cipher {
         let (nonce_len, tag_len) = self.sizes();
         let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
         let len = ciphertext.len();
-        let len = len.checked_sub(tag_len).ok_or_else(|| self.too_short(tag_len, len))?;
+        let len = len
+            .checked_sub(tag_len)
+            .ok_or_else(|| VerificationError::new_err(too_short(tag_len, len)))?;
         let (ciphertext, tag) = ciphertext.bytes().split_at(len);
         let (cipher, ad) = (&self.inner, bytes_or_none(&ad));
         work_on(py, len + ad.len(), || cipher.verify(&nonce[..nonce_len], ad, ciphertext, tag))

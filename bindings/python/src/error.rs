@@ -35,6 +35,14 @@ pub fn error(error: palladion::Error) -> PyErr {
     }
 }
 
+/// What is wrong with a ciphertext that has no room for its tag, or for its nonce and tag: it raises
+/// [`VerificationError`], as any other that the sender did not make.
+#[cold]
+pub fn too_short(min: usize, actual: usize) -> String {
+    let error = palladion::Error::TooShort { what: "ciphertext", min, actual };
+    format!("verification failed: {error}")
+}
+
 /// Converts results of the core, for use with `?`.
 pub trait OrRaise<T> {
     fn or_raise(self) -> PyResult<T>;

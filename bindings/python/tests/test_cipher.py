@@ -228,10 +228,16 @@ def test_wrong_lengths(algorithm: str, nonce: bytes) -> None:
             palladion.mac(bytes(size), b"", algorithm=algorithm, digest_size=wrong)
         with pytest.raises(ValueError, match="the tag must have 32 bytes"):
             cipher.decrypt_detached(nonce, b"", bytes(wrong))
-    with pytest.raises(ValueError, match="at least 32 bytes, but has 31"):
-        cipher.decrypt(nonce, bytes(31))
-    with pytest.raises(ValueError, match="at least"):
-        cipher.open(bytes(cipher.overhead - 1))
+    for short in (b"", bytes(31)):
+        with pytest.raises(VerificationError, match=f"at least 32 bytes, but has {len(short)}"):
+            cipher.decrypt(nonce, short)
+        with pytest.raises(VerificationError, match="at least 32 bytes"):
+            cipher.verify(nonce, short)
+    for short in (b"", bytes(cipher.overhead - 1)):
+        with pytest.raises(VerificationError, match="at least"):
+            cipher.open(short)
+        with pytest.raises(VerificationError, match="at least"):
+            palladion.open(bytes(32), short)
     with pytest.raises(ValueError, match="unknown algorithm; expected one of AEGIS-128L"):
         Cipher(bytes(32), "AES")
 
@@ -260,8 +266,9 @@ def test_many(cipher: Cipher) -> None:
         assert raised.value.index == index
     with pytest.raises(ValueError, match="ads must have 2 items"):
         cipher.seal_many([b"", b""], [b""])
-    with pytest.raises(ValueError, match="at least"):
-        cipher.open_many([b"short"])
+    with pytest.raises(VerificationError, match="message 1: .*at least") as raised:
+        cipher.open_many([sealed[0], b"short"])
+    assert raised.value.index == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")

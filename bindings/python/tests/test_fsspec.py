@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import importlib.util
 import io
@@ -324,8 +325,8 @@ def test_what_raises_does_not_appear(tmp_path: pathlib.Path) -> None:
     fs = PalladionFileSystem(LocalFileSystem(), key=KEY)
     for mode in ("wb", "wt"):
         data: Any = "text" if mode == "wt" else b"text"
-        with pytest.raises(Odd), fs.open(str(path), "wb") as file:
-            file.write(b"text")
+        with pytest.raises(Odd), fs.open(str(path), mode) as file:
+            file.write(data)
             raise Odd
         # fsspec closes the file without telling why.
         with pytest.warns(RuntimeWarning, match="discarded.*file"), pytest.raises(Odd):
@@ -333,23 +334,55 @@ def test_what_raises_does_not_appear(tmp_path: pathlib.Path) -> None:
                 file.write(data)
                 raise Odd
         assert os.listdir(tmp_path) == []
-    with pytest.warns(RuntimeWarning, match="discarded"):
+    # One that was handled already when the file was opened.
+    with pytest.warns(RuntimeWarning, match="discarded"), pytest.raises(Odd):
+        try:
+            raise Odd
+        except Odd:
+            with fsspec.open(url, "wb", key=KEY) as file:
+                file.write(b"text")
+                raise
+    with pytest.warns(RuntimeWarning, match="discarded"), pytest.raises(Odd):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(fsspec.open(url, "wb", key=KEY)).write(b"text")
+            raise Odd
+    # Nobody knows whether it is complete.
+    with pytest.raises(palladion.PalladionError, match="discarded") as raised:
         file = fs.open(str(path), "wb")
         try:
             raise Odd
         except Odd:
             file.close()
+    assert isinstance(raised.value.__cause__, Odd)
     with pytest.warns(ResourceWarning, match="not closed"):
         file = fs.open(str(path), "wb")
         del file
     assert os.listdir(tmp_path) == []
-    # An older exception does no harm.
+    # Exceptions that do not leave the `with` statement do no harm, older or newer than the file.
     try:
         raise Odd
     except Odd:
         with fsspec.open(url, "wb", key=KEY) as file:
-            file.write(b"text")
-    assert fs.cat_file(str(path)) == b"text"
+            file.write(b"older")
+        assert fs.cat_file(str(path)) == b"older"
+        fs.open(str(path), "wb").close()
+        assert fs.cat_file(str(path)) == b""
+
+    def write(opened: Any) -> Iterator[None]:
+        with opened as file:
+            file.write("newer")
+            yield
+        yield
+
+    for opened in (fs.open(str(path), "wt"), fsspec.open(url, "wt", key=KEY)):
+        writing = write(opened)
+        next(writing)
+        try:
+            raise Odd
+        except Odd:
+            next(writing)
+        assert fs.cat_file(str(path)) == b"newer"
+        fs.pipe_file(str(path), b"text")
     with pytest.raises(FileExistsError):
         fs.open(str(path), "xb")
     for wrong in ("ab", "r+b"):

@@ -34,6 +34,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from fsspec import AbstractFileSystem, filesystem  # type: ignore[import-untyped]
@@ -43,6 +44,7 @@ from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-
 from fsspec.spec import AbstractBufferedFile  # type: ignore[import-untyped]
 
 from . import _native, _output, files
+from ._native import PalladionError
 
 if TYPE_CHECKING:
     from ._native import Buffer
@@ -71,8 +73,8 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     A new file appears when it is closed. If an exception leaves the ``with`` block, it is discarded
     where the file system below can do that; otherwise it has no end, and readers reject it. The
-    same happens to a file that is closed while an exception is handled, because fsspec's
-    :class:`~fsspec.core.OpenFile` does not tell the two apart.
+    same happens in ``close()`` while an exception is handled that is newer than the file, as in
+    ``finally``: it raises an error. To complete a file there, use ``with``.
 
     :meth:`info` reads a header to tell the length of a file's plaintext. :meth:`ls` and
     :meth:`find` tell it as if all chunks had the size ``chunk_size``, or None if there is no such
@@ -158,6 +160,11 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         if "r" not in mode and get_compression(path, compression) is not None:
             # Compressors do not close the file below, which would then be discarded.
             raise ValueError("use fsspec.open(url, mode, compression=...) to compress a new file")
+        if "r" not in mode and "b" not in mode:
+            text = [options.pop(option, None) for option in ("encoding", "errors", "newline")]
+            mode = mode.replace("t", "") + "b"
+            file = super().open(path, mode, block_size, cache_options, compression, **options)
+            return files._Text(file, *text)
         return super().open(path, mode, block_size, cache_options, compression, **options)
 
     # Reading
@@ -480,6 +487,24 @@ class _Pending:
             self._fs.invalidate_cache(self._path)
 
 
+def _leaves_with(error: BaseException) -> bool | None:
+    """Returns whether the exception leaves the ``with`` statement that closes a file.
+
+    None if no such statement does. fsspec's OpenFile, and others that close files of others at the
+    end of a ``with`` statement, do not pass on what they are told there.
+    """
+    # What is handled has come up to this function.
+    reached = error.__traceback__ and error.__traceback__.tb_frame
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame is not reached:
+        if frame.f_code.co_name == "__exit__":
+            values = frame.f_locals.values()
+            told = [x for value in values for x in (value if type(value) is tuple else [value])]
+            return any(x is error for x in told)
+        frame = frame.f_back
+    return None
+
+
 class _Writer(files._Appearing):
     """A new file."""
 
@@ -492,12 +517,19 @@ class _Writer(files._Appearing):
 
     def close(self) -> None:
         error = sys.exc_info()[1]
-        if self.closed or error is None or error is self._handled:
+        if self.closed or error is None:
+            super().close()
+            return
+        leaves = _leaves_with(error)
+        if leaves is False or (leaves is None and error is self._handled):
             super().close()
             return
         self._abandon(type(error), error, error.__traceback__)
         message = f"discarded {self.name!r}, which was closed while an exception was handled"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        if leaves or not isinstance(error, Exception):
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        else:
+            raise PalladionError(f"{message}: close it by `with`") from error
 
     def commit(self) -> None:
         """Ends a transaction of fsspec."""
