@@ -35,7 +35,7 @@ pub fn error(error: palladion::Error) -> PyErr {
     }
 }
 
-/// What is wrong with a ciphertext that has no room for its tag, or for its nonce and tag: it raises
+/// What is wrong with a ciphertext that has no room for its tag, or for nonce and tag: it raises
 /// [`VerificationError`], as any other that the sender did not make.
 #[cold]
 pub fn too_short(min: usize, actual: usize) -> String {
