@@ -367,6 +367,37 @@ fn like_a_cursor() {
     }
 }
 
+/// Whoever gives up reading a damaged chunk, at any time, can read another.
+#[test]
+fn an_error_of_a_chunk_that_was_given_up_is_forgotten() {
+    let size = ChunkSize::new(128 << 10).unwrap(); // another thread opens it
+    let text = text(3 * size.bytes());
+    let mut file = Vec::new();
+    Encryptor::new(&key()).chunk_size(size).run(&text[..], &mut file).unwrap();
+    file[1000] ^= 1;
+    on_tokio(async {
+        for polls in 0.. {
+            let mut reader = SeekReader::new(&key(), Slow::new(file.clone())).await.unwrap();
+            let mut left = polls;
+            let mut byte = [0];
+            let mut read = std::pin::pin!(reader.read(&mut byte));
+            let given_up = std::future::poll_fn(|cx| match left {
+                0 => Poll::Ready(Ok(())),
+                _ => {
+                    left -= 1;
+                    read.as_mut().poll(cx).map_ok(drop)
+                }
+            });
+            let ended = given_up.await.is_err();
+            assert_eq!(reader.seek(SeekFrom::Start(200_000)).await.unwrap(), 200_000);
+            assert_eq!(reader.read_u8().await.unwrap(), text[200_000]);
+            if ended {
+                break;
+            }
+        }
+    });
+}
+
 #[test]
 fn passphrases() {
     let passphrase = Passphrase::new("correct horse");
