@@ -324,24 +324,20 @@ unsafe fn scratch(
     }
 }
 
-/// Puts a file into its context, with a Merkle tree if the configuration has one.
+/// Puts a file into its context, which is closed, with a Merkle tree if there is a configuration
+/// for one.
 ///
 /// # Safety
-/// `ctx` writable for its length, `config` null or valid.
-unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, config: *const MerkleConfig) -> c_int {
+/// `ctx` writable for its length, `merkle` null or valid.
+unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, merkle: *const MerkleConfig) -> c_int {
     let attached = file.and_then(|mut file| {
         // SAFETY: the caller promises this memory.
-        if let Some(config) = unsafe { config.as_ref() } {
-            if !config.is_valid() {
-                return Err(Error::HashLength(0));
-            }
-            let nodes = Memory { buf: config.buf, len: config.len };
-            file.attach(Tree::new(*config, nodes, config.max_chunks, config.hash_len as usize)?)?;
+        if let Some(merkle) = unsafe { merkle.as_ref() } {
+            let nodes = Memory { buf: merkle.buf, len: merkle.len };
+            file.attach(Tree::new(*merkle, nodes, merkle.max_chunks, merkle.hash_len as usize)?)?;
         }
         Ok(file)
     });
-    // SAFETY: the caller promises the room.
-    unsafe { ctx.write_bytes(0, CTX_LEN) };
     match attached {
         Ok(file) => {
             // SAFETY: the caller promises the room.
@@ -352,7 +348,9 @@ unsafe fn begin(ctx: *mut u8, file: Result<File, Error>, config: *const MerkleCo
     }
 }
 
-/// Returns the arguments of `create` and `open`, or `None` if a required one is missing.
+/// Returns the arguments of `create` and `open`, or `None` if a required one is missing or the
+/// configuration of the Merkle tree is invalid. Closes the context, so that it can be closed again
+/// if the file cannot be opened.
 ///
 /// # Safety
 /// The pointers null or valid for what they point to; `key` for the algorithm's key.
@@ -364,13 +362,18 @@ unsafe fn arguments<'a>(
     config: *const Config,
     key: *const u8,
 ) -> Option<(Io, Rng, &'a Config, &'a [u8])> {
-    if ctx.is_null() || key.is_null() {
+    if ctx.is_null() {
         return None;
     }
+    // SAFETY: the context is not null, and the caller promises its size.
+    unsafe { ctx.write_bytes(0, CTX_LEN) };
     // SAFETY: the caller promises these pointers.
     let (io, rng, config) = unsafe { (*io.as_ref()?, *rng.as_ref()?, config.as_ref()?) };
     (io.read_at.and(io.write_at).and(io.get_size).and(io.set_size).and(rng.random))?;
-    if config.scratch.is_null() {
+    // SAFETY: the caller promises this pointer.
+    let merkle = unsafe { config.merkle.as_ref() };
+    if key.is_null() || config.scratch.is_null() || merkle.is_some_and(|merkle| !merkle.is_valid())
+    {
         return None;
     }
     ensure_backend();
