@@ -141,8 +141,8 @@ pub(crate) unsafe fn make<T>(at: *mut u8, make: impl FnOnce(&mut MaybeUninit<T>)
                 room.assume_init_drop();
             }
         } else {
-            // SAFETY: the caller promises the room.
-            unsafe { at.write_bytes(0, 1) };
+            // SAFETY: the caller promises the room. Bytes need no alignment.
+            unsafe { at.cast::<u8>().write_bytes(0, size_of::<T>()) };
         }
     }
     let at = at.cast::<MaybeUninit<T>>();
