@@ -3,7 +3,9 @@
  * a random nonce, many messages in one call, the version, the choice of a backend. They are in
  * libpalladion, not in the drop-in replacement for libaegis. Files are in palladion_file.h.
  *
- * As in the other headers, functions that return int return 0 for success and -1 for failure.
+ * As in the other headers, functions that return int return 0 for success and -1 for failure. With
+ * a length that no memory has, 2^61 and more, they fail with errno EINVAL; functions that return
+ * nothing call abort.
  * Several threads may call all functions at once.
  */
 #ifndef palladion_H

@@ -7,7 +7,10 @@ use palladion::hazmat::{self, Message, Session};
 use palladion::{Aegis, Error, KeyStream, Tag};
 use zeroize::Zeroize;
 
-use crate::memory::{RestingSession, Scratch, Work, bytes, bytes_mut, inout, overlap, put_tag};
+use crate::memory::{
+    LONGEST, NO_MEMORY, RestingSession, Scratch, Work, abort, bytes, bytes_mut, inout, overlap,
+    put_tag,
+};
 use crate::status::{invalid_argument, status, with_backend};
 
 /// The cipher with a key in C's memory.
@@ -118,7 +121,7 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         if m.is_null() {
-            return verify::<F, D>(c, clen, mac, maclen, bytes(ad, adlen), npub, k);
+            return verify::<F, D>(c, clen, mac, maclen, ad, adlen, npub, k);
         }
         // The message is written before the tag is read, so the tag must not lie in its place.
         let mut copy = [0; 32];
@@ -126,6 +129,10 @@ pub(crate) unsafe fn decrypt_detached<F: Family, const D: usize>(
         let behind_tag = m.addr().wrapping_sub(mac.addr()) >= maclen;
         let before_tag = mac.addr().wrapping_sub(m.addr()) >= clen;
         if !(behind_tag && before_tag) {
+            // The tag may be at the end of the ciphertext, which is nowhere then.
+            if clen > LONGEST {
+                return invalid_argument();
+            }
             copy.as_mut_ptr().copy_from_nonoverlapping(mac, maclen);
             tag = copy.as_mut_ptr();
         }
@@ -182,10 +189,10 @@ unsafe fn encrypt_over<F: Family, const D: usize>(
 ) -> c_int {
     // SAFETY: the caller's contract; `maclen` is 16 or 32.
     unsafe {
-        let Some(mut session) = session_over::<F, D>(c, m, mlen, ad, adlen, npub, k) else {
+        let Some((mut session, c)) = session_over::<F, D>(c, m, mlen, ad, adlen, npub, k) else {
             return invalid_argument();
         };
-        status(session.encrypt_in_place(bytes_mut(c, mlen)).and_then(|()| match maclen {
+        status(session.encrypt_in_place(c).and_then(|()| match maclen {
             16 => session.finalize().map(|tag| put_tag::<16>(mac, tag)),
             _ => session.finalize().map(|tag| put_tag::<32>(mac, tag)),
         }))
@@ -210,10 +217,9 @@ unsafe fn decrypt_over<F: Family, const D: usize>(
 ) -> c_int {
     // SAFETY: the caller's contract; `maclen` is 16 or 32.
     unsafe {
-        let Some(mut session) = session_over::<F, D>(m, c, clen, ad, adlen, npub, k) else {
+        let Some((mut session, m)) = session_over::<F, D>(m, c, clen, ad, adlen, npub, k) else {
             return invalid_argument();
         };
-        let m = bytes_mut(m, clen);
         let result = session.decrypt_in_place(m).and_then(|()| match maclen {
             16 => session.verify(&Tag::from(*mac.cast::<[u8; 16]>())),
             _ => session.verify(&Tag::from(*mac.cast::<[u8; 32]>())),
@@ -225,9 +231,9 @@ unsafe fn decrypt_over<F: Family, const D: usize>(
     }
 }
 
-/// Begins a message, and then moves its input to where the output goes. Returns `None` and moves
-/// nothing if message or associated data are too long.
-unsafe fn session_over<F: Family, const D: usize>(
+/// Begins a message, and then moves its input to where the output goes, which it returns. Returns
+/// `None` and moves nothing if message or associated data are too long.
+unsafe fn session_over<'a, F: Family, const D: usize>(
     to: *mut u8,
     from: *const u8,
     len: usize,
@@ -235,17 +241,18 @@ unsafe fn session_over<F: Family, const D: usize>(
     adlen: usize,
     npub: *const u8,
     k: *const u8,
-) -> Option<Session<F, D>> {
-    if len as u64 > palladion::MAX_LEN {
+) -> Option<(Session<F, D>, &'a mut [u8])> {
+    if len > LONGEST {
         return None;
     }
     // SAFETY: the caller's contract. Nothing refers to the memory at `to` any more when the input
     // is moved there.
     unsafe {
         let (key, nonce) = (key::<F>(k), nonce::<F>(npub));
-        let session = with_backend(|| Session::new(key, nonce, bytes(ad, adlen))).ok()?;
+        let ad = bytes(ad, adlen)?;
+        let session = with_backend(|| Session::new(key, nonce, ad)).ok()?;
         to.copy_from(from, len);
-        Some(session)
+        Some((session, bytes_mut(to, len)?))
     }
 }
 
@@ -264,18 +271,23 @@ fn finish(result: Result<(), Error>, again: impl FnOnce() -> Result<(), Error>) 
 /// Decrypts without writing the message.
 #[cold]
 #[inline(never)]
+#[expect(clippy::too_many_arguments, reason = "C's")]
 unsafe fn verify<F: Family, const D: usize>(
     c: *const u8,
     clen: usize,
     mac: *const u8,
     maclen: usize,
-    ad: &[u8],
+    ad: *const u8,
+    adlen: usize,
     npub: *const u8,
     k: *const u8,
 ) -> c_int {
     // SAFETY: the caller's contract.
     unsafe {
-        let (c, nonce) = (bytes(c, clen), nonce::<F>(npub));
+        let (Some(c), Some(ad)) = (bytes(c, clen), bytes(ad, adlen)) else {
+            return invalid_argument();
+        };
+        let nonce = nonce::<F>(npub);
         status(with_backend(|| match maclen {
             16 => cipher::<F, D, 16>(k).verify(nonce, ad, c, &Tag::from(*mac.cast::<[u8; 16]>())),
             _ => cipher::<F, D, 32>(k).verify(nonce, ad, c, &Tag::from(*mac.cast::<[u8; 32]>())),
@@ -298,9 +310,7 @@ pub(crate) unsafe fn state_init<F: Family, const D: usize, const SIZE: usize>(
 
 struct Update<'a, F: Family, const D: usize, const ENCRYPT: bool>(&'a mut Session<F, D>);
 
-impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
-    for Update<'_, F, D, ENCRYPT>
-{
+impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_> for Update<'_, F, D, ENCRYPT> {
     #[inline(always)]
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         if ENCRYPT { self.0.encrypt_in_place(buf) } else { self.0.decrypt_in_place(buf) }
@@ -335,7 +345,8 @@ pub(crate) unsafe fn state_update<
         // Only the tag is wanted, but the message needs a buffer while it is absorbed.
         let mut scratch = Scratch([0; 4096]);
         // SAFETY: the caller's contract.
-        for chunk in unsafe { bytes(from, len) }.chunks(scratch.0.len()) {
+        let input = unsafe { bytes(from, len) }.ok_or(NO_MEMORY)?;
+        for chunk in input.chunks(scratch.0.len()) {
             session.decrypt_into(chunk, &mut scratch.0[..chunk.len()])?;
         }
         Ok(())
@@ -397,15 +408,17 @@ pub(crate) unsafe fn stream<F: Family, const D: usize>(
 ) {
     // SAFETY: the caller's contract.
     unsafe {
-        let (out, nonce) = (bytes_mut(out, len), nonce::<F>(npub));
-        let filled = with_backend(|| KeyStream::<F, D>::fill(key::<F>(k), nonce, out));
-        debug_assert!(filled.is_ok(), "no buffer is longer than the limit");
+        let (out, nonce) = (bytes_mut(out, len).ok_or(NO_MEMORY), nonce::<F>(npub));
+        let fill = |out| with_backend(|| KeyStream::<F, D>::fill(key::<F>(k), nonce, out));
+        if out.and_then(fill).is_err() {
+            abort("stream", len);
+        }
     }
 }
 
 struct Xor<F: Family, const D: usize>(KeyStream<F, D>);
 
-impl<F: Family, const D: usize> Work<'_, Result<(), Error>> for Xor<F, D> {
+impl<F: Family, const D: usize> Work<'_> for Xor<F, D> {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         self.0.xor(buf)
     }
@@ -425,9 +438,9 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
     // SAFETY: the caller's contract.
     unsafe {
         let nonce = nonce::<F>(npub);
-        if let Ok(stream) = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), nonce)) {
-            let done = inout(input, out, len, Xor(stream));
-            debug_assert!(done.is_ok(), "no buffer is longer than the limit");
+        let stream = with_backend(|| KeyStream::<F, D>::new(key::<F>(k), nonce));
+        if stream.and_then(|stream| inout(input, out, len, Xor(stream))).is_err() {
+            abort("stream_xor", len);
         }
     }
 }
@@ -435,9 +448,7 @@ pub(crate) unsafe fn stream_xor<F: Family, const D: usize>(
 /// Copies of key and nonce, because they may lie where the output goes.
 struct Unauthenticated<F: Family, const D: usize, const ENCRYPT: bool>(Aegis<F, D, 16>, F::Nonce);
 
-impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_, Result<(), Error>>
-    for Unauthenticated<F, D, ENCRYPT>
-{
+impl<F: Family, const D: usize, const ENCRYPT: bool> Work<'_> for Unauthenticated<F, D, ENCRYPT> {
     fn in_place(&mut self, buf: &mut [u8]) -> Result<(), Error> {
         let Self(cipher, nonce) = self;
         with_backend(|| match ENCRYPT {
@@ -461,7 +472,8 @@ pub(crate) unsafe fn unauthenticated<F: Family, const D: usize, const ENCRYPT: b
     // SAFETY: the caller's contract.
     unsafe {
         let work = Unauthenticated::<F, D, ENCRYPT>(Aegis::new(key::<F>(k)), *nonce::<F>(npub));
-        let done = inout(from, to, len, work);
-        debug_assert!(done.is_ok(), "no buffer is longer than the limit");
+        if inout(from, to, len, work).is_err() {
+            abort("encrypt_unauthenticated or decrypt_unauthenticated", len);
+        }
     }
 }

@@ -11,7 +11,7 @@ use palladion::{Aegis, Error};
 
 use crate::aead::{covers, decrypt_detached, encrypt_detached, key, nonce};
 use crate::extra::by_number;
-use crate::memory::{bytes_mut, not_overlapping};
+use crate::memory::{LONGEST, bytes_mut, not_overlapping};
 use crate::status::{FAILED, OK, invalid_argument, status, with_backend};
 
 /// C's `palladion_message`.
@@ -141,6 +141,9 @@ unsafe fn dispatch<const ENCRYPT: bool>(
     if count == 0 {
         return OK;
     }
+    if messages.is_null() || count > LONGEST / size_of::<Message>() {
+        return invalid_argument();
+    }
     if with_backend(|| palladion::backend().map_err(Error::from)).is_err() {
         return FAILED;
     }
@@ -200,7 +203,7 @@ unsafe fn run_packets<F: Family, const D: usize, const T: usize, const SEAL: boo
     // SAFETY: the caller promises a key, and a nonce or null.
     let (cipher, iv) = unsafe { (Aegis::<F, D, T>::new(key::<F>(k)), *nonce::<F>(iv)) };
     // SAFETY: the caller promises `len` bytes that nobody else uses.
-    let buf = unsafe { bytes_mut(buf, len) };
+    let Some(buf) = (unsafe { bytes_mut(buf, len) }) else { return invalid_argument() };
     let results = if results.is_null() || len == 0 {
         &mut []
     } else {

@@ -8,7 +8,7 @@ use palladion::{Algorithm, Backend, Error, set_backend};
 use zeroize::Zeroize;
 
 use crate::exports::{aegis128l, aegis128x2, aegis128x4, aegis256, aegis256x2, aegis256x4};
-use crate::memory::bytes_mut;
+use crate::memory::{abort, bytes_mut};
 use crate::number;
 use crate::status::{FAILED, FELL_BACK, OK, invalid_argument, with_backend};
 
@@ -81,12 +81,7 @@ unsafe extern "C" fn palladion_set_backend(name: *const c_char) -> c_int {
 }
 
 /// Fills memory with random bytes. Fails with the system's error, and the memory is zeroed.
-///
-/// # Safety
-/// `out` writable for `len` bytes.
-unsafe fn fill(out: *mut u8, len: usize) -> Result<(), getrandom::Error> {
-    // SAFETY: the caller's contract.
-    let out = unsafe { bytes_mut(out, len) };
+fn fill(out: &mut [u8]) -> Result<(), getrandom::Error> {
     getrandom::fill(out).inspect_err(|_| out.zeroize())
 }
 
@@ -97,7 +92,8 @@ unsafe extern "C" fn palladion_random(out: *mut c_void, len: usize) -> c_int {
     /// C's name for "input/output error", the same number on all systems.
     const EIO: i32 = 5;
     // SAFETY: the caller's contract.
-    match unsafe { fill(out.cast(), len) } {
+    let Some(out) = (unsafe { bytes_mut(out.cast(), len) }) else { return invalid_argument() };
+    match fill(out) {
         Ok(()) => OK,
         Err(error) => {
             number::set(error.raw_os_error().unwrap_or(EIO));
@@ -111,7 +107,8 @@ unsafe extern "C" fn palladion_random(out: *mut c_void, len: usize) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn palladion_random_or_abort(out: *mut c_void, len: usize) {
     // SAFETY: the caller's contract.
-    if let Err(error) = unsafe { fill(out.cast(), len) } {
+    let Some(out) = (unsafe { bytes_mut(out.cast(), len) }) else { abort("random_or_abort", len) };
+    if let Err(error) = fill(out) {
         eprintln!("palladion: no random bytes from the system: {error}");
         std::process::abort();
     }
@@ -122,7 +119,8 @@ unsafe extern "C" fn palladion_random_or_abort(out: *mut c_void, len: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn palladion_wipe(memory: *mut c_void, len: usize) {
     // SAFETY: the caller's contract.
-    unsafe { bytes_mut(memory.cast(), len) }.zeroize();
+    let Some(memory) = (unsafe { bytes_mut(memory.cast(), len) }) else { abort("wipe", len) };
+    memory.zeroize();
 }
 
 /// Bytes in a nonce; `None` for an unknown algorithm or a wrong length of a tag.

@@ -46,7 +46,10 @@ pub(crate) unsafe fn update<F: Family, const D: usize>(
     mlen: usize,
 ) -> c_int {
     // SAFETY: the caller's contract.
-    unsafe { work_on(st, |mac: &mut MacState<F, D>| status(mac.session.absorb(bytes(m, mlen)))) }
+    unsafe {
+        let Some(m) = bytes(m, mlen) else { return invalid_argument() };
+        work_on(st, |mac: &mut MacState<F, D>| status(mac.session.absorb(m)))
+    }
 }
 
 #[inline(always)]

@@ -4,37 +4,62 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::slice;
 
-use palladion::Tag;
 use palladion::family::Family;
 use palladion::hazmat::Session;
+use palladion::{Error, MAX_LEN, Tag};
 use zeroize::Zeroize;
 
 use crate::status::with_backend;
 
-/// Bytes to read. C may pass a null pointer if the length is 0.
+/// The longest buffer in bytes. Rust allows `isize::MAX`, and AEGIS less than 2^61: no memory has
+/// that many. A longer one is a mistake in the program, such as a -1 that means a failure.
+pub(crate) const LONGEST: usize =
+    if isize::MAX as u64 > MAX_LEN { MAX_LEN as usize } else { isize::MAX as usize };
+
+/// Bytes to read. C may pass a null pointer if the length is 0. `None` if it does so otherwise, or
+/// the length is over [`LONGEST`].
 ///
 /// # Safety
-/// Readable for `len` bytes while the result lives.
+/// `from` null or, unless the length is over [`LONGEST`], readable for `len` bytes while the result
+/// lives.
 #[inline(always)]
-pub(crate) unsafe fn bytes<'a>(from: *const u8, len: usize) -> &'a [u8] {
-    // SAFETY: the caller promises `len` readable bytes. For a length of 0 the pointer is not used.
-    if len == 0 { &[] } else { unsafe { slice::from_raw_parts(from, len) } }
+pub(crate) unsafe fn bytes<'a>(from: *const u8, len: usize) -> Option<&'a [u8]> {
+    if len == 0 {
+        return Some(&[]);
+    }
+    // SAFETY: the caller promises `len` readable bytes, and they are at most `isize::MAX`.
+    (!from.is_null() && len <= LONGEST).then(|| unsafe { slice::from_raw_parts(from, len) })
 }
 
-/// Bytes to write.
+/// Bytes to write, or `None` as for [`bytes`].
 ///
 /// # Safety
-/// Writable for `len` bytes, and not accessed by anyone else while the result lives.
+/// `to` null or, unless the length is over [`LONGEST`], writable for `len` bytes, and not accessed
+/// by anyone else while the result lives.
 #[inline(always)]
-pub(crate) unsafe fn bytes_mut<'a>(to: *mut u8, len: usize) -> &'a mut [u8] {
-    // SAFETY: the caller promises this memory.
-    if len == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(to, len) } }
+pub(crate) unsafe fn bytes_mut<'a>(to: *mut u8, len: usize) -> Option<&'a mut [u8]> {
+    if len == 0 {
+        return Some(&mut []);
+    }
+    // SAFETY: the caller promises `len` writable bytes, and they are at most `isize::MAX`.
+    (!to.is_null() && len <= LONGEST).then(|| unsafe { slice::from_raw_parts_mut(to, len) })
+}
+
+/// The error for arguments that [`bytes`] refuses.
+pub(crate) const NO_MEMORY: Error = Error::TooLong { what: "buffer", max: LONGEST as u64 };
+
+/// Ends the program, in functions that cannot report an invalid argument: it would take bytes that
+/// were never written for random ones, or plaintext for a ciphertext.
+#[cold]
+pub(crate) fn abort(function: &str, len: usize) -> ! {
+    eprintln!("palladion: {function}: there are no {len} bytes of memory at this address");
+    std::process::abort();
 }
 
 /// Work that takes its input in place or from another buffer.
-pub(crate) trait Work<'a, R> {
-    fn in_place(&mut self, buf: &'a mut [u8]) -> R;
-    fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> R;
+pub(crate) trait Work<'a> {
+    fn in_place(&mut self, buf: &'a mut [u8]) -> Result<(), Error>;
+    fn apart(&mut self, input: &'a [u8], output: &'a mut [u8]) -> Result<(), Error>;
 }
 
 /// Returns whether two buffers overlap without being the same.
@@ -53,8 +78,8 @@ pub(crate) unsafe fn not_overlapping(from: *const u8, to: *mut u8, len: usize) -
     if !overlap(from, to, len) {
         return from;
     }
-    // No memory is that large. The work fails before it touches any.
-    if len as u64 > palladion::MAX_LEN {
+    // The work fails before it touches any memory.
+    if len > LONGEST {
         return to;
     }
     // SAFETY: the caller promises this memory.
@@ -63,25 +88,26 @@ pub(crate) unsafe fn not_overlapping(from: *const u8, to: *mut u8, len: usize) -
 }
 
 /// Does the work from `from` to `to`. If the two overlap without being equal, moves the input
-/// first.
+/// first. Fails and does nothing if there is no such memory.
 ///
 /// # Safety
-/// `from` readable and `to` writable for `len` bytes, as long as `work` says.
+/// `from` and `to` null or, unless the length is over [`LONGEST`], readable and writable for `len`
+/// bytes, as long as `work` says.
 #[inline(always)]
-pub(crate) unsafe fn inout<'a, R>(
+pub(crate) unsafe fn inout<'a>(
     from: *const u8,
     to: *mut u8,
     len: usize,
-    mut work: impl Work<'a, R>,
-) -> R {
+    mut work: impl Work<'a>,
+) -> Result<(), Error> {
     // SAFETY: the caller promises both buffers; references to both are made only if they do not
     // overlap.
     unsafe {
         let from = not_overlapping(from, to, len);
         if core::ptr::eq(from, to) {
-            work.in_place(bytes_mut(to, len))
+            work.in_place(bytes_mut(to, len).ok_or(NO_MEMORY)?)
         } else {
-            work.apart(bytes(from, len), bytes_mut(to, len))
+            work.apart(bytes(from, len).ok_or(NO_MEMORY)?, bytes_mut(to, len).ok_or(NO_MEMORY)?)
         }
     }
 }
@@ -174,23 +200,27 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
     const FITS: bool = size_of::<Session<F, D>>() <= SIZE;
     const CHECK: () = assert!(Self::FITS || Session::<F, D>::BYTES <= SIZE);
 
-    /// Begins a message.
+    /// Begins a message. Without associated data, which may be empty, the state has ended.
     ///
     /// # Safety
     /// `SIZE` bytes writable.
     #[inline(always)]
-    pub(crate) unsafe fn begin(at: *mut u8, key: &F::Key, nonce: &F::Nonce, ad: &[u8]) {
+    pub(crate) unsafe fn begin(at: *mut u8, key: &F::Key, nonce: &F::Nonce, ad: Option<&[u8]>) {
         const { Self::CHECK };
         if Self::FITS {
             let begin = |place: &mut _| {
+                let ad = ad.ok_or(NO_MEMORY)?;
                 with_backend(|| Session::begin_in(place, key, nonce, ad).map(|_| ()))
             };
             // SAFETY: the caller promises the room.
             unsafe { make::<Session<F, D>>(at, |place| begin(place).is_ok()) };
         } else {
             // SAFETY: the caller promises `SIZE` writable bytes, and `BYTES` is at most that.
-            let room = unsafe { bytes_mut(at, Session::<F, D>::BYTES) };
-            if let Ok(session) = with_backend(|| Session::<F, D>::new(key, nonce, ad)) {
+            let room = unsafe { slice::from_raw_parts_mut(at, Session::<F, D>::BYTES) };
+            let session = ad
+                .ok_or(NO_MEMORY)
+                .and_then(|ad| with_backend(|| Session::<F, D>::new(key, nonce, ad)));
+            if let Ok(session) = session {
                 let written = session.to_bytes(room);
                 debug_assert!(written.is_ok(), "the length is right");
             } else {
@@ -211,7 +241,7 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
             return Some(unsafe { work_on(at, work) });
         }
         // SAFETY: the caller promises `SIZE` bytes, and `BYTES` is at most that.
-        let room = unsafe { bytes_mut(at, Session::<F, D>::BYTES) };
+        let room = unsafe { slice::from_raw_parts_mut(at, Session::<F, D>::BYTES) };
         let mut session = with_backend(|| Session::from_bytes(room)).ok()?;
         let result = work(&mut session);
         session.to_bytes(room).ok()?;

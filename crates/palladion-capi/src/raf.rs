@@ -14,7 +14,7 @@ use palladion_raf::{
 };
 use zeroize::Zeroize;
 
-use crate::memory::{bytes, bytes_mut};
+use crate::memory::{LONGEST, bytes, bytes_mut};
 use crate::number::{self, of_callback};
 use crate::status::{FAILED, OK, ensure_backend};
 
@@ -256,7 +256,7 @@ impl MerkleConfig {
             && !buf.is_null()
             && *max_chunks > 0
             && (merkle::HASH_MIN..=merkle::HASH_MAX).contains(&(*hash_len as usize))
-            && needed.is_some_and(|needed| needed <= *len)
+            && needed.is_some_and(|needed| (needed..=LONGEST).contains(len))
     }
 }
 
@@ -317,7 +317,7 @@ unsafe fn scratch(
     // SAFETY: the caller promises this memory.
     let Scratch { buf, len } = unsafe { scratch.read() };
     let right = !buf.is_null() && buf.addr().is_multiple_of(SCRATCH_ALIGN);
-    if right && len >= scratch_len(algorithm, chunk_size) {
+    if right && (scratch_len(algorithm, chunk_size)..=LONGEST).contains(&len) {
         Ok(Memory { buf, len })
     } else {
         Err(invalid)
@@ -372,13 +372,13 @@ unsafe fn arguments<'a>(
     (io.read_at.and(io.write_at).and(io.get_size).and(io.set_size).and(rng.random))?;
     // SAFETY: the caller promises this pointer.
     let merkle = unsafe { config.merkle.as_ref() };
-    if key.is_null() || config.scratch.is_null() || merkle.is_some_and(|merkle| !merkle.is_valid())
-    {
+    if config.scratch.is_null() || merkle.is_some_and(|merkle| !merkle.is_valid()) {
         return None;
     }
+    // SAFETY: the caller promises a key of this length, or null.
+    let key = unsafe { bytes(key, algorithm.key_len()) }?;
     ensure_backend();
-    // SAFETY: the key is not null, and the caller promises as many bytes as the algorithm takes.
-    Some((io, rng, config, unsafe { bytes(key, algorithm.key_len()) }))
+    Some((io, rng, config, key))
 }
 
 unsafe fn create(
@@ -450,12 +450,9 @@ unsafe fn read(
     len: usize,
     offset: u64,
 ) -> c_int {
-    if out.is_null() && len > 0 {
-        return fail(libc::EINVAL);
-    }
     // SAFETY: the caller's contract.
     unsafe {
-        let out = bytes_mut(out, len);
+        let Some(out) = bytes_mut(out, len) else { return fail(libc::EINVAL) };
         let result = match bytes_read.as_mut() {
             None => fail(libc::EINVAL),
             Some(bytes_read) => {
@@ -477,13 +474,14 @@ unsafe fn write(
     len: usize,
     offset: u64,
 ) -> c_int {
-    if ctx.is_null() || written.is_null() || (input.is_null() && len > 0) {
+    if ctx.is_null() || written.is_null() {
         return fail(libc::EINVAL);
     }
     // SAFETY: the caller's contract.
     unsafe {
+        let Some(input) = bytes(input, len) else { return fail(libc::EINVAL) };
         *written = 0;
-        with_file(ctx, |file| file.write_at(bytes(input, len), offset).map(|()| *written = len))
+        with_file(ctx, |file| file.write_at(input, offset).map(|()| *written = len))
     }
 }
 
@@ -530,7 +528,7 @@ unsafe fn close(ctx: *mut u8) {
             let _ = file.storage_mut().sync();
             ptr::drop_in_place(file);
         }
-        bytes_mut(ctx, CTX_LEN).zeroize();
+        slice::from_raw_parts_mut(ctx, CTX_LEN).zeroize();
     }
 }
 
@@ -557,7 +555,10 @@ unsafe fn merkle_verify(ctx: *mut u8, corrupted_chunk: *mut u64) -> c_int {
 unsafe fn merkle_commitment(ctx: *const u8, out: *mut u8, out_len: usize) -> c_int {
     let out_len = if out.is_null() { 0 } else { out_len };
     // SAFETY: the caller's contract; the context is not changed.
-    unsafe { with_file(ctx.cast_mut(), |file| file.commitment_into(bytes_mut(out, out_len))) }
+    unsafe {
+        let Some(out) = bytes_mut(out, out_len) else { return fail(libc::EINVAL) };
+        with_file(ctx.cast_mut(), |file| file.commitment_into(out))
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -623,14 +624,16 @@ unsafe extern "C" fn aegis_raf_derive_master_key(
     context_len: usize,
 ) -> c_int {
     let lengths = (key_len == 16 || key_len == 32) && out_len == key_len;
-    if out.is_null() || key.is_null() || !lengths || (context.is_null() && context_len > 0) {
+    if out.is_null() || !lengths {
         return fail(libc::EINVAL);
     }
     // SAFETY: the caller's contract. The output may overlap the key: it is written last.
     unsafe {
-        let derived =
-            palladion_raf::derive_master_key(bytes(key, key_len), bytes(context, context_len));
-        status(derived.map(|derived| bytes_mut(out, out_len).copy_from_slice(&derived)))
+        let (Some(key), Some(context)) = (bytes(key, key_len), bytes(context, context_len)) else {
+            return fail(libc::EINVAL);
+        };
+        let derived = palladion_raf::derive_master_key(key, context);
+        status(derived.map(|derived| out.copy_from_nonoverlapping(derived.as_ptr(), derived.len())))
     }
 }
 

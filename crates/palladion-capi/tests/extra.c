@@ -93,6 +93,14 @@ static void batch_arguments(void)
     }
     FAILS(palladion_decrypt_batch(PALLADION_AEGIS128X2, 16, too_long, 2));
     CHECK(too_long[0].result == -1 && m[0] == 1);
+    too_long[0].len = SIZE_MAX, too_long[0].out = NULL; /* only to be checked */
+    FAILS(palladion_decrypt_batch(PALLADION_AEGIS128X2, 16, too_long, 2));
+    CHECK(too_long[0].result == -1);
+    too_long[0].len = 1, too_long[0].adlen = SIZE_MAX, too_long[0].ad = mac;
+    FAILS(palladion_encrypt_batch(PALLADION_AEGIS128X2, 16, too_long, 1));
+    FAILS(palladion_encrypt_batch(PALLADION_AEGIS128X2, 16, &message, SIZE_MAX));
+    FAILS(palladion_decrypt_batch(PALLADION_AEGIS128X2, 16, &message, SIZE_MAX / 8));
+    CHECK(message.result == 77);
     memset(mac, 0, sizeof mac);
 #endif
 
@@ -211,6 +219,8 @@ static void packets(int alg, size_t maclen)
     FAILS(palladion_seal_packets(alg, 17, buf, len, packet, HEADER, 0, iv, key));
     FAILS(palladion_seal_packets(alg, maclen, buf, len, 0, 0, 0, iv, key));
     FAILS(palladion_seal_packets(alg, maclen, buf, len, packet, SIZE_MAX, 0, iv, key));
+    FAILS(palladion_seal_packets(alg, maclen, buf, SIZE_MAX, packet, HEADER, 0, iv, key));
+    FAILS(palladion_open_packets(alg, maclen, buf, SIZE_MAX, packet, HEADER, 0, iv, key, results));
     FAILS(palladion_seal_packets(alg, maclen, buf, packet + 1, packet, HEADER, 0, iv, key));
     FAILS(palladion_seal_packets(alg, maclen, buf, len, packet, HEADER, UINT64_MAX, iv, key));
     FAILS(
@@ -271,7 +281,15 @@ static void with_random_nonces(int alg, size_t maclen)
     FAILS(palladion_seal(0, maclen, sealed, text, LEN, ad, AD, key));
     FAILS(palladion_seal(7, maclen, sealed, text, LEN, ad, AD, key));
 #if SIZE_MAX > UINT32_MAX
-    FAILS(palladion_seal(alg, maclen, sealed, text, (size_t) 1 << 61, ad, AD, key));
+    static const size_t too_long[] = { (size_t) 1 << 61, SIZE_MAX / 2 + 1, SIZE_MAX };
+    for (size_t i = 0; i < sizeof too_long / sizeof *too_long; i++) {
+        FAILS(palladion_seal(alg, maclen, sealed, text, too_long[i], ad, AD, key));
+        FAILS(palladion_seal(alg, maclen, sealed, text, LEN, ad, too_long[i], key));
+        FAILS(palladion_open(alg, maclen, expected, sealed, too_long[i] | 64, ad, AD, key));
+        FAILS(palladion_open(alg, maclen, NULL, sealed, too_long[i] | 64, ad, AD, key));
+        FAILS(palladion_open(alg, maclen, expected, sealed, len, ad, too_long[i], key));
+        FAILS(palladion_open(alg, maclen, NULL, sealed, len, ad, too_long[i], key));
+    }
 #endif
     FAILS(palladion_open(alg, 0, expected, sealed, len, ad, AD, key));
     FAILS(palladion_open(-1, maclen, expected, sealed, len, ad, AD, key));
@@ -367,6 +385,7 @@ int main(int argc, char **argv)
     uint8_t a[64] = { 0 }, b[64] = { 0 };
     CHECK(palladion_random(a, 63) == 0 && palladion_random(b, 63) == 0 && memcmp(a, b, 63));
     CHECK(a[63] == 0 && palladion_random(NULL, 0) == 0);
+    FAILS(palladion_random(a, SIZE_MAX));
     palladion_random_or_abort(b, 63);
     CHECK(memcmp(a, b, 63) && b[63] == 0);
     palladion_random_or_abort(NULL, 0);

@@ -12,6 +12,9 @@
 
 enum { HEADER = 128, CHUNK = 1024, SEALED_CHUNK = CHUNK + 36, ROOM = 3 << 20 };
 
+/* More than any memory has: -1 is a failure of read() that nobody looked at. */
+static const size_t no_length[] = { SIZE_MAX, SIZE_MAX / 2 + 1 };
+
 static palladion_secret *key, *passphrase;
 
 /* Pushes all of the input in pieces, and collects what comes out. */
@@ -167,6 +170,8 @@ static void arguments(void)
     IS_NULL(EINVAL, palladion_secret_from_key_file(NULL));
     IS_NULL(EINVAL, palladion_secret_from_passphrase(NULL, 3, 0, 0));
     IS_NULL(EINVAL, palladion_secret_from_passphrase("abc", 3, 31, 1));
+    for (size_t i = 0; i < 2; i++)
+        IS_NULL(EINVAL, palladion_secret_from_passphrase("abc", no_length[i], 32, 1));
     palladion_secret *empty = palladion_secret_from_passphrase(NULL, 0, 32, 1);
     CHECK(empty);
     IS_NULL(EINVAL, palladion_sealer_new(empty, 0, 0));
@@ -190,6 +195,10 @@ static void arguments(void)
         FAILS(palladion_stream_push(stream, text, 1, 0, &out, NULL));
         FAILS(palladion_stream_push(stream, NULL, 1, 0, &out, &len));
         CHECK(len == 0);
+        for (size_t i = 0; i < 2; i++) {
+            FAILS(palladion_stream_push(stream, text, no_length[i], 0, &out, &len));
+            CHECK(len == 0);
+        }
         CHECK(palladion_stream_push(stream, NULL, 0, 0, &out, &len) == 0);
         CHECK(len == (opener ? 0 : HEADER));
         CHECK(palladion_stream_push(stream, NULL, 0, 1, &out, &len) ==
@@ -345,6 +354,11 @@ static void parts(const palladion_reader *reader, size_t len)
     CHECK(palladion_reader_read(reader, NULL, 0, 0, &outlen) == 0 && outlen == 0);
     CHECK(palladion_reader_read(reader, out, 1, UINT64_MAX, &outlen) == 0 && outlen == 0);
     FAILS(palladion_reader_read(reader, NULL, 1, 0, &outlen));
+    for (size_t i = 0; i < 2; i++) {
+        outlen = 1;
+        FAILS(palladion_reader_read(reader, out, no_length[i], 0, &outlen));
+        CHECK(outlen == 0);
+    }
     FAILS(palladion_reader_read(reader, out, 1, 0, NULL));
 }
 

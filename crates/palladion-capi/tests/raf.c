@@ -189,6 +189,7 @@ static void derived_keys(void)
     FAILS_WITH(EINVAL, aegis_raf_derive_master_key(NULL, 16, key, 16, context, 1));
     FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 16, NULL, 16, context, 1));
     FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 16, key, 16, NULL, 1));
+    FAILS_WITH(EINVAL, aegis_raf_derive_master_key(other, 16, key, 16, context, (size_t) -1));
 }
 
 #define V(name) aegis128l_raf_##name

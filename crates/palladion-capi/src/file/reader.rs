@@ -151,10 +151,10 @@ unsafe extern "C" fn palladion_reader_read(
             return WRONG_ARGUMENT.report();
         };
         *out_len = 0;
-        let Some(reader) = reader.as_ref().filter(|_| !out.is_null() || len == 0) else {
+        let (Some(reader), Some(out)) = (reader.as_ref(), bytes_mut(out, len)) else {
             return WRONG_ARGUMENT.report();
         };
-        let read = reader.read_at(bytes_mut(out, len), off);
+        let read = reader.read_at(out, off);
         result(read.map(|read| *out_len = read).map_err(Failure::from))
     }
 }

@@ -140,12 +140,10 @@ unsafe extern "C" fn palladion_secret_from_passphrase(
     passes: u32,
 ) -> *mut Secret {
     ensure_backend();
-    if passphrase.is_null() && len != 0 {
-        return hand_over(Err(WRONG_ARGUMENT));
-    }
     // SAFETY: the caller's contract.
     let passphrase = unsafe { bytes(passphrase, len) };
-    hand_over(Secret::passphrase(passphrase, memory_kib, passes).ok_or(WRONG_ARGUMENT))
+    let secret = passphrase.and_then(|bytes| Secret::passphrase(bytes, memory_kib, passes));
+    hand_over(secret.ok_or(WRONG_ARGUMENT))
 }
 
 /// # Safety

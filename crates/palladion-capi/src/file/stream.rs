@@ -244,10 +244,10 @@ unsafe extern "C" fn palladion_stream_push(
     unsafe {
         out.write(ptr::null());
         out_len.write(0);
-        let Some(stream) = stream.as_mut().filter(|_| !input.is_null() || len == 0) else {
+        let (Some(stream), Some(input)) = (stream.as_mut(), bytes(input, len)) else {
             return WRONG_ARGUMENT.report();
         };
-        let result = stream.push(bytes(input, len), last != 0);
+        let result = stream.push(input, last != 0);
         out.write(stream.out.0.as_ptr());
         out_len.write(stream.out.0.len());
         result.map_or_else(|failure| failure.report(), |()| OK)
