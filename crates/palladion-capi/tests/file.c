@@ -359,7 +359,9 @@ static void parts(const palladion_reader *reader, size_t len)
         FAILS(palladion_reader_read(reader, out, no_length[i], 0, &outlen));
         CHECK(outlen == 0);
     }
-    FAILS(palladion_reader_read(reader, out, 1, 0, NULL));
+    memset(out, 7, 3);
+    FAILS(palladion_reader_read(reader, out, 2, 0, NULL));
+    CHECK(out[0] == 0 && out[1] == 0 && out[2] == 7);
 }
 
 static void from_the_middle(size_t len)
@@ -429,7 +431,9 @@ static void from_the_middle(size_t len)
     write_file("sealed", text, 1000, 0600);
     DOES_NOT_OPEN(PALLADION_FILE_NOT_PALLADION, palladion_reader_open(&reader, "sealed", key));
     FAILS(palladion_reader_open(NULL, "sealed", key));
-    FAILS(palladion_reader_read(NULL, out, 1, 0, &outlen));
+    memset(out, 7, 100), outlen = 1;
+    FAILS(palladion_reader_read(NULL, out, 99, 0, &outlen)); /* it was not opened */
+    CHECK(outlen == 0 && !memcmp(out, zeros, 99) && out[99] == 7);
     palladion_reader_free(NULL);
 
     int ends[2]; /* a pipe has no middle */

@@ -147,11 +147,15 @@ unsafe extern "C" fn palladion_reader_read(
 ) -> c_int {
     // SAFETY: the caller's contract.
     unsafe {
-        let Some(out_len) = out_len.as_mut() else {
+        let mut out_len = out_len.as_mut();
+        if let Some(out_len) = &mut out_len {
+            **out_len = 0;
+        }
+        let Some(out) = bytes_mut(out, len) else {
             return WRONG_ARGUMENT.report();
         };
-        *out_len = 0;
-        let (Some(reader), Some(out)) = (reader.as_ref(), bytes_mut(out, len)) else {
+        let (Some(reader), Some(out_len)) = (reader.as_ref(), out_len) else {
+            out.fill(0); // the reader does so when it fails
             return WRONG_ARGUMENT.report();
         };
         let read = reader.read_at(out, off);
