@@ -11,8 +11,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A Key is a master key: 32 bytes, from which the key of each file is derived.
@@ -61,7 +63,14 @@ var (
 	ErrNotHex     = errors.New("pld: the key is damaged: expected 64 hexadecimal digits")
 	ErrNotOneKey  = errors.New("pld: something follows the key")
 	ErrKeyDamaged = errors.New("pld: the key is damaged: it does not have the fingerprint beside it")
+	ErrKeyNotUTF8 = errors.New("pld: not UTF-8 text, perhaps UTF-16: save the key file as UTF-8")
+	ErrKeyTooLong = errors.New("pld: expected a key file, but it is longer than 64 KiB")
+	// ErrKeyNotPrivate comes with what other users can do, and what to do about it.
+	ErrKeyNotPrivate = errors.New("pld: the key file is not private")
 )
+
+// The longest key file in bytes, as for the command. A longer file is something else.
+const longestKeyFile = 64 << 10
 
 // MarshalText returns the text of a key file: a line with the key, and one that checks it.
 func (k *Key) MarshalText() ([]byte, error) {
@@ -84,10 +93,16 @@ func digit(x byte) byte {
 // UnmarshalText reads the text of a key file: one line palladion-key-1: and 64 hexadecimal digits,
 // and perhaps comments. If some of them check the key, one must have its fingerprint.
 func (k *Key) UnmarshalText(text []byte) error {
+	if !utf8.Valid(text) {
+		return ErrKeyNotUTF8
+	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	line := withoutComments(text)
 	before := text[:len(text)-len(line)]
 	line, ok := bytes.CutPrefix(line, []byte(keyPrefix))
+	if !ok && bytes.IndexByte(text, 0) >= 0 {
+		return ErrKeyNotUTF8
+	}
 	if !ok {
 		return ErrNoKey
 	}
@@ -172,18 +187,46 @@ func checkOf(line string) ([]byte, bool) {
 	return check, err == nil && len(check) == 4
 }
 
-// ReadKeyFile reads a key file.
+// ReadKeyFile reads a key file. Like the command, it refuses one of more than 64 KiB and, on Unix,
+// one that other users can read or change: a regular file of the caller that someone may write, and
+// not on a read-only file system. Names of open descriptors, such as /dev/fd/3, are not refused:
+// the program that opened them decides who may read them.
 func ReadKeyFile(name string) (*Key, error) {
-	text, err := os.ReadFile(name)
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
+	defer f.Close()
+	text := make([]byte, longestKeyFile+1) // at once: growing would leave copies
 	defer clear(text)
-	k := new(Key)
-	if err := k.UnmarshalText(text); err != nil {
+	n, err := io.ReadFull(f, text)
+	if err == nil {
+		return nil, ErrKeyTooLong
+	} else if err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, err
 	}
+	k := new(Key)
+	if err := k.UnmarshalText(text[:n]); err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		k.Wipe()
+		return nil, err
+	}
+	if what := openToOthers(name, info); what != "" && !isDescriptor(name) {
+		k.Wipe()
+		return nil, fmt.Errorf("%w: other users can %s %s: run chmod 600; if the disk has no "+
+			"permissions, read it yourself and use Key.UnmarshalText", ErrKeyNotPrivate, what, name)
+	}
 	return k, nil
+}
+
+// isDescriptor returns whether a name means an open descriptor.
+func isDescriptor(name string) bool {
+	name = filepath.Clean(name)
+	folder := filepath.Dir(name)
+	return name == "/dev/stdin" || folder == "/dev/fd" || folder == "/proc/self/fd"
 }
 
 // WriteKeyFile writes a key file that only its owner can read. It fails if the file exists.

@@ -474,6 +474,10 @@ func TestKeyFiles(t *testing.T) {
 		line + "0":                   pld.ErrNotHex,
 		line + "\n" + line:           pld.ErrNotOneKey,
 		line + "\n# check: ff920f46": pld.ErrKeyDamaged,
+		line + "\n# caf\xe9":         pld.ErrKeyNotUTF8,
+		"# caf\xe9\n" + line:         pld.ErrKeyNotUTF8,
+		"\xff\xfep\x00a\x00l\x00":    pld.ErrKeyNotUTF8,
+		"p\x00a\x00l\x00":            pld.ErrKeyNotUTF8,
 	} {
 		k := *testKey()
 		if err := k.UnmarshalText([]byte(bad)); err != expected || k != *key {
@@ -491,6 +495,25 @@ func TestKeyFiles(t *testing.T) {
 		t.Error("another key")
 	}
 	if _, err := pld.ReadKeyFile(name + "x"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+	if _, err := pld.ReadKeyFile(t.TempDir()); err == nil {
+		t.Error("a key from a folder")
+	}
+	tooLong := pld.ErrKeyTooLong
+	for more, expected := range map[int]error{0: nil, 1: tooLong, 1 << 20: tooLong} {
+		long := line + strings.Repeat("\n", 64<<10+more-len(line))
+		if err := os.WriteFile(name, []byte(long), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if k, err := pld.ReadKeyFile(name); err != expected || err == nil && *k != *key {
+			t.Errorf("%d bytes more: %v", more, err)
+		}
+	}
+	if err := os.WriteFile(name, []byte(line+"\n# caf\xe9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pld.ReadKeyFile(name); err != pld.ErrKeyNotUTF8 {
 		t.Error(err)
 	}
 }

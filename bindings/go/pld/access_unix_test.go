@@ -1,0 +1,75 @@
+//go:build unix && !aix && !solaris
+
+package pld_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/palladion/palladion/bindings/go/pld"
+)
+
+// TestKeyFilesOfOthers reads key files as the command does, whoever else may read them.
+func TestKeyFilesOfOthers(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "my.key")
+	if err := pld.WriteKeyFile(name, testKey()); err != nil {
+		t.Fatal(err)
+	}
+	check := func(name string, what any, expected string) {
+		t.Helper()
+		k, err := pld.ReadKeyFile(name)
+		if expected == "" {
+			if err != nil || *k != *testKey() {
+				t.Errorf("%v: %v", what, err)
+			}
+		} else if k != nil || !errors.Is(err, pld.ErrKeyNotPrivate) ||
+			!strings.Contains(err.Error(), "users can "+expected+" "+name+": run chmod 600") {
+			t.Errorf("%v: %v", what, err)
+		}
+	}
+	for mode, expected := range map[fs.FileMode]string{
+		0o600: "", 0o400: "", 0o700: "", 0o611: "",
+		0o644: "read", 0o640: "read", 0o604: "read",
+		0o620: "change", 0o602: "change",
+		0o666: "read and change", 0o642: "read and change",
+		// Those of Kubernetes, systemd and Docker.
+		0o440: "", 0o444: "",
+	} {
+		if err := os.Chmod(name, mode); err != nil {
+			t.Fatal(err)
+		}
+		check(name, mode, expected)
+	}
+	if err := os.Chmod(name, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := must(os.Open(name))
+	defer f.Close()
+	if runtime.GOOS == "linux" {
+		check(fmt.Sprintf("/dev/fd/%d", f.Fd()), "a descriptor", "")
+		check(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), "a descriptor", "")
+		// No end.
+		if _, err := pld.ReadKeyFile("/dev/zero"); err != pld.ErrKeyTooLong {
+			t.Error(err)
+		}
+	}
+	if os.Chown(name, 12345, -1) == nil { // only root can
+		check(name, "the file of another user", "")
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		text, _ := testKey().MarshalText()
+		os.WriteFile(pipe, text, 0)
+	}()
+	check(pipe, "a pipe", "")
+}
