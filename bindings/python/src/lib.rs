@@ -12,7 +12,6 @@ mod cipher;
 mod column;
 mod error;
 mod file;
-mod forked;
 mod home;
 mod mac;
 mod nonces;
@@ -31,8 +30,6 @@ use pyo3::prelude::*;
 /// AEGIS (RFC 10032): the native part.
 #[pymodule(gil_used = false)]
 mod _native {
-    use pyo3::prelude::*;
-
     #[pymodule_export]
     use super::algorithm::{backend, generate_key, generate_nonce, key_size};
     #[pymodule_export]
@@ -63,10 +60,4 @@ mod _native {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
-
-    #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::forked::loaded();
-        Ok(())
-    }
 }

@@ -16,7 +16,6 @@ use crate::algorithm::Name;
 use crate::buffer::{In, Out, Target, bytes_or_none, work_on};
 use crate::error::{OrRaiseIn, raf_error};
 use crate::file::{file_error, passphrase, read_key_file};
-use crate::forked::on_live_threads;
 use crate::storage::{Access, Hash, Place, Store};
 use crate::turns::Turns;
 
@@ -28,7 +27,7 @@ const MAX_CHUNKS: u64 = 16384;
 
 /// Does some work without the interpreter's lock. Calls to Python objects take it again.
 fn work<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
-    work_on(py, usize::MAX, || on_live_threads(work))
+    work_on(py, usize::MAX, work)
 }
 
 /// The caller's secret: ("key", bytes), ("key_file", path) or ("passphrase", bytes), each with a

@@ -22,31 +22,51 @@ pub(crate) const WORTHWHILE: usize = 256 << 10;
 /// failed.
 fn for_each<I: Send>(items: Vec<I>, work: impl Fn(I) -> Result<()> + Sync + Send) -> Result<()> {
     #[cfg(feature = "parallel")]
-    if has_threads() {
+    if let Some(pool) = pool() {
         use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        return items.into_par_iter().map(work).find_map_first(Result::err).map_or(Ok(()), Err);
+        let all = || items.into_par_iter().map(work).find_map_first(Result::err);
+        return pool.install(all).map_or(Ok(()), Err);
     }
     items.into_iter().try_for_each(work)
 }
 
-/// Returns whether there are threads. Without them, rayon would panic if the system gives it none,
-/// and wait for ever in a forked process, which has none of its parent's.
+/// The threads that help this one, if there are any and it may wait for them.
+///
+/// The caller may hold a lock around the file for which other tasks of the program wait. So its
+/// threads must not run such tasks. A thread of rayon's takes up other tasks while it waits, so it
+/// works alone. And all threads of rayon's global pool may be waiting for that lock, so this pool
+/// is a separate one.
+///
+/// A forked process has none of its parent's threads, so each process has its own pool.
 #[cfg(feature = "parallel")]
-fn has_threads() -> bool {
-    use std::error::Error as _;
-    use std::sync::OnceLock;
+fn pool() -> Option<&'static rayon::ThreadPool> {
+    use std::sync::RwLock;
 
-    /// The process in which the threads of the global pool run, if there are any.
-    static GLOBAL: OnceLock<Option<u32>> = OnceLock::new();
-    // WebAssembly has no numbers of processes, and no forks.
-    let process = || if cfg!(target_family = "wasm") { 0 } else { std::process::id() };
-    let make_global = || {
-        // The error has a source if the system refuses, and none if the pool already exists.
-        let made = rayon::ThreadPoolBuilder::new().build_global();
-        made.map_or_else(|error| error.source().is_none(), |()| true).then(process)
-    };
-    rayon::current_thread_index().is_some()
-        || GLOBAL.get_or_init(make_global).is_some_and(|owner| owner == process())
+    /// A process and its pool, or `None` if the system refused to create threads.
+    type Known = (u32, Option<&'static rayon::ThreadPool>);
+    static KNOWN: RwLock<Option<Known>> = RwLock::new(None);
+
+    if rayon::current_thread_index().is_some() {
+        return None;
+    }
+    // WebAssembly has no process ids, and no forks.
+    let process = if cfg!(target_family = "wasm") { 0 } else { std::process::id() };
+    let of_process = |known: &Option<Known>| known.filter(|(owner, _)| *owner == process);
+    // Nobody waits for these locks: if a thread held one during a fork, it stays locked in the new
+    // process. Then the calling thread works alone.
+    let known = of_process(&*KNOWN.try_read().ok()?);
+    if let Some((_, pool)) = known {
+        return pool;
+    }
+    let mut known = KNOWN.try_write().ok()?;
+    if let Some((_, pool)) = of_process(&known) {
+        return pool;
+    }
+    // The pool of a parent is not dropped: that would wait for its threads.
+    let pool = rayon::ThreadPoolBuilder::new().build().ok();
+    let pool = pool.map(|pool| &*Box::leak(Box::new(pool)));
+    *known = Some((process, pool));
+    pool
 }
 
 /// Memory of workers, kept for reuse: allocating it each time would cost as much as the work. It is

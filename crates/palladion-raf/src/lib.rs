@@ -26,7 +26,10 @@
 //! # Threads
 //!
 //! With the feature `parallel` (on by default), reads and writes of 256 KiB or more use all cores,
-//! in the thread pool of `rayon`. Several threads can [read](Raf#threads) one [`Raf`].
+//! in a pool of threads that this crate keeps. On a thread of `rayon`, they use that thread alone:
+//! if it waited for others, `rayon` would let it begin another task of yours, which might wait for
+//! a lock that the first one holds around the [`Raf`]. Several threads can [read](Raf#threads) one
+//! [`Raf`].
 //!
 //! # Page stores
 //!

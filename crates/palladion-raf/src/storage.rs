@@ -208,8 +208,8 @@ impl<S: Storage> Place<S> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works with the storage if several threads can use it at once. A thread may come here again
-    /// during the work, as rayon's do: for such a storage, nobody ever asks for the other lock.
+    /// Works with the storage if several threads can use it at once. For such a storage, nobody
+    /// ever asks for the other lock.
     pub(crate) fn shared<T>(&self, work: impl FnOnce(&dyn Shared) -> T) -> Option<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).shared().map(work)
     }

@@ -4,9 +4,17 @@ use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::sync::RwLock;
+#[cfg(feature = "parallel")]
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "parallel")]
+use std::sync::{Mutex, OnceLock, mpsc};
 use std::thread;
+#[cfg(feature = "parallel")]
+use std::time::Duration;
 
+#[cfg(feature = "parallel")]
+use palladion_raf::Shared;
 use palladion_raf::{Error, Found, Lock, Memory, Options, Raf, Storage};
 
 const CHUNK: usize = 4096;
@@ -181,6 +189,121 @@ fn threads() {
         for round in 0..50 {
             file.write().unwrap().write_at(&[round; 2 * CHUNK], 0).unwrap();
         }
+    });
+}
+
+/// Fails if the work does not end.
+#[cfg(feature = "parallel")]
+fn ends(work: impl FnOnce() + Send + 'static) {
+    let (done, wait) = mpsc::channel();
+    thread::spawn(move || {
+        work();
+        done.send(()).unwrap();
+    });
+    wait.recv_timeout(Duration::from_secs(60)).expect("it works, and does not hang");
+}
+
+/// A storage for several threads that calls a function during each write.
+#[cfg(feature = "parallel")]
+struct Watched {
+    memory: Mutex<Memory>,
+    on_write: Box<dyn Fn() + Send + Sync>,
+}
+
+#[cfg(feature = "parallel")]
+impl Shared for Watched {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.memory.lock().unwrap().read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        (self.on_write)();
+        self.memory.lock().unwrap().write_at(buf, offset)
+    }
+}
+
+#[cfg(feature = "parallel")]
+impl Storage for Watched {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        self.memory.get_mut().unwrap().read_at(buf, offset)
+    }
+    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.memory.get_mut().unwrap().write_at(buf, offset)
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        self.memory.get_mut().unwrap().size()
+    }
+    fn set_size(&mut self, size: u64) -> io::Result<()> {
+        self.memory.get_mut().unwrap().set_size(size)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn shared(&self) -> Option<&dyn Shared> {
+        Some(self)
+    }
+}
+
+/// A task of rayon locks the file and writes. If another thread of the pool helps, it spawns a
+/// second task. The first thread must not begin that one while it waits: the second task would wait
+/// for the lock for ever.
+#[cfg(feature = "parallel")]
+#[test]
+#[cfg_attr(target_family = "wasm", ignore = "no threads there")]
+fn locked_in_a_task_of_rayon() {
+    static FILE: OnceLock<Mutex<Raf<Watched>>> = OnceLock::new();
+    static WRITER: OnceLock<Option<usize>> = OnceLock::new();
+    let begun = AtomicUsize::new(0);
+    let on_write = move || {
+        thread::sleep(Duration::from_millis(1)); // the other thread can help
+        let writer = WRITER.get().copied().flatten();
+        if rayon::current_thread_index() == writer || begun.fetch_add(1, Ordering::Relaxed) > 0 {
+            return;
+        }
+        let (begins, wait) = mpsc::channel();
+        rayon::spawn(move || {
+            begins.send(()).unwrap();
+            drop(FILE.get().unwrap().lock().unwrap());
+        });
+        let _ = wait.recv_timeout(Duration::from_secs(10));
+    };
+    ends(move || {
+        let storage = Watched { memory: Mutex::default(), on_write: Box::new(on_write) };
+        let file = options().create(storage, &KEY).unwrap();
+        let file = FILE.get_or_init(|| Mutex::new(file));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        pool.install(|| {
+            WRITER.get_or_init(rayon::current_thread_index);
+            let mut file = file.lock().unwrap();
+            file.write_at(&[1; 1 << 20], 0).unwrap();
+            let mut buf = vec![0; 1 << 20];
+            assert_eq!(file.read_at(&mut buf, 0).unwrap(), buf.len());
+            assert!(buf.iter().all(|byte| *byte == 1));
+        });
+    });
+}
+
+/// All threads of rayon's global pool wait for a lock that a thread of the program's has.
+#[cfg(feature = "parallel")]
+#[test]
+#[cfg_attr(target_family = "wasm", ignore = "no threads there")]
+fn locked_while_all_of_rayon_waits() {
+    let path = Path::new("rayon-waits");
+    let file = RwLock::new(options().create(path.open(), &KEY).unwrap());
+    ends(move || {
+        let waiting = AtomicUsize::new(0);
+        rayon::in_place_scope(|scope| {
+            let mut writer = file.write().unwrap();
+            for _ in 0..rayon::current_num_threads() {
+                scope.spawn(|_| {
+                    waiting.fetch_add(1, Ordering::Relaxed);
+                    assert_eq!(file.read().unwrap().size(), 1 << 20);
+                });
+            }
+            while waiting.load(Ordering::Relaxed) < rayon::current_num_threads() {
+                thread::yield_now();
+            }
+            writer.write_at(&[1; 1 << 20], 0).unwrap();
+        });
     });
 }
 
