@@ -545,16 +545,33 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     ///
     /// # Errors
     ///
-    /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns.
+    /// [`Error::NoTree`]; those of [`read_at`](Self::read_at); what the hash function returns;
+    /// [`Error::Poisoned`] if the size changes again and again meanwhile, beside a writer.
     /// Then the tree [may not match](Error::Poisoned) until it has been rebuilt.
     pub fn rebuild_tree(&mut self) -> Result<()> {
         self.tree()?;
         self.recover()?;
+        for _ in PAUSES {
+            if self.rebuild_tree_once()? {
+                return Ok(());
+            }
+        }
+        Err(Error::Poisoned)
+    }
+
+    /// Returns false, and leaves the tree stale, if the size changed meanwhile.
+    fn rebuild_tree_once(&mut self) -> Result<bool> {
         let info = self.info();
         let chunks = info.chunks();
         self.tree()?.check_room(chunks)?;
         for chunk in 0..chunks {
-            self.attempt(|_| self.load(&info, chunk))?;
+            self.attempt(|now| match now.size == info.size {
+                true => self.load(&info, chunk),
+                false => Ok(()),
+            })?;
+            if self.size() != info.size {
+                return Ok(false);
+            }
             self.begin();
             self.hash(chunk, info)?;
         }
@@ -565,17 +582,29 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         tree.remove(chunks..max)?;
         tree.update(0..=max - 1)?;
         self.end(false);
-        Ok(())
+        Ok(true)
     }
 
     /// Verifies that file and Merkle tree still match. Reads and hashes all chunks.
     ///
     /// # Errors
     ///
-    /// [`Error::TreeMismatch`], those of [`read_at`](Self::read_at), what the hash function
-    /// returns; with the chunk where it went wrong.
+    /// [`Error::TreeMismatch`], [`Error::Poisoned`], those of [`read_at`](Self::read_at), what the
+    /// hash function returns; with the chunk where it went wrong.
     pub fn verify_tree(&self) -> std::result::Result<(), (Option<u64>, Error)> {
         let tree = self.sound_tree().map_err(|e| (None, e))?;
+        let result = self.verify_nodes(tree);
+        if matches!(result, Ok(()) | Err((_, Error::TreeMismatch { .. }))) {
+            // Beside a writer, the file may have another size by now.
+            self.sound_tree().map_err(|e| (None, e))?;
+        }
+        result
+    }
+
+    fn verify_nodes(
+        &self,
+        tree: &Tree<E::Hasher, E::Buffer>,
+    ) -> std::result::Result<(), (Option<u64>, Error)> {
         for chunk in 0..tree.max_chunks() {
             match self.verify_leaf(tree, chunk) {
                 Ok(true) => {}

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 #[cfg(feature = "parallel")]
 use palladion_raf::Shared;
-use palladion_raf::{Error, Found, Lock, Memory, Options, Raf, Storage};
+use palladion_raf::{Error, Found, HEADER_LEN, Lock, Memory, Options, Raf, Storage};
 
 const CHUNK: usize = 4096;
 const KEY: [u8; 32] = [5; 32];
@@ -411,6 +411,71 @@ fn incomplete_chunks_are_read_again() {
     // A reader that has locked the file does not read a damaged chunk again.
     let reader = Raf::open_read_only(late(1), &KEY).unwrap();
     assert!(matches!(reader.read_at(&mut buf, 0), Err(Error::DamagedChunk { index: 0 })));
+}
+
+/// A storage that becomes the next one whenever the first chunk is read, which is then damaged.
+struct Changing {
+    memory: Memory,
+    next: Vec<Memory>,
+}
+
+impl Storage for Changing {
+    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        if offset == HEADER_LEN as u64
+            && let Some(next) = self.next.pop()
+        {
+            self.memory = next;
+            buf.fill(0);
+            return Ok(());
+        }
+        self.memory.read_at(buf, offset)
+    }
+    fn write_at(&mut self, _: &[u8], _: u64) -> io::Result<()> {
+        unreachable!()
+    }
+    fn size(&mut self) -> io::Result<u64> {
+        self.memory.size()
+    }
+    fn set_size(&mut self, _: u64) -> io::Result<()> {
+        unreachable!()
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A tree is never of a mixture of two sizes.
+#[test]
+fn trees_of_files_that_change() {
+    let mut file = options().create(Memory::default(), &KEY).unwrap();
+    let sizes = [3 * CHUNK, 3 * CHUNK + 100, 2 * CHUNK, 0];
+    let states: Vec<Memory> = sizes
+        .map(|size| {
+            file.set_size(0).unwrap();
+            file.write_at(&vec![7; size], 0).unwrap();
+            file.storage_mut().clone()
+        })
+        .into();
+    let tree = |memory: &Memory, next: &[&Memory]| {
+        let next = next.iter().rev().map(|memory| (*memory).clone()).collect();
+        let storage = Changing { memory: memory.clone(), next };
+        Raf::open_beside_writer(storage, &KEY).unwrap().with_merkle(16)
+    };
+    for before in &states[..3] {
+        for after in &states {
+            let expected = tree(after, &[]).unwrap().commitment().unwrap();
+            let file = tree(before, &[after]).unwrap();
+            assert_eq!(file.commitment().unwrap(), expected);
+            file.verify_tree().unwrap();
+        }
+    }
+    // A size that never stays is an error, and so is one that changes during a comparison.
+    let [one, other, ..] = &states[..] else { unreachable!() };
+    let sizes = [other, other, one, one].repeat(100);
+    assert!(matches!(tree(one, &sizes), Err(Error::Poisoned)));
+    let mut file = tree(one, &[]).unwrap();
+    file.storage_mut().next.push(other.clone());
+    assert!(matches!(file.verify_tree(), Err((None, Error::Poisoned))));
 }
 
 /// The tree of a file that has another size now is not that of the file.
