@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta};
-use palladion_file::sans_io::ChunkOpener;
+use palladion_file::sans_io::{ChunkOpener, Layout};
 
 /// The most objects. Each takes some hundred bytes; its key is wiped when it leaves.
 const CAPACITY: usize = 256;
 
 /// The ciphers and lengths of objects, the one that was used last in front.
-#[derive(Default)]
-pub(crate) struct Cache(Mutex<VecDeque<Entry>>);
+#[derive(Clone, Default)]
+pub(crate) struct Cache(Arc<Mutex<VecDeque<Entry>>>);
 
 struct Entry {
     location: Path,
@@ -41,12 +41,17 @@ impl Cache {
         })
     }
 
-    /// The object that the store described.
-    pub fn get(&self, meta: &ObjectMeta) -> Option<Arc<ChunkOpener>> {
-        let e_tag = meta.e_tag.as_ref()?;
-        self.find(|entry| entry.location == meta.location && entry.e_tag == *e_tag)
-            .filter(|(_, object)| object.layout().file_len() == meta.size)
+    /// The object that the store described, if it has the layout that its header tells.
+    pub fn get(
+        &self,
+        location: &Path,
+        e_tag: Option<&String>,
+        layout: &Layout,
+    ) -> Option<Arc<ChunkOpener>> {
+        let e_tag = e_tag?;
+        self.find(|entry| entry.location == *location && entry.e_tag == *e_tag)
             .map(|(_, object)| object)
+            .filter(|object| object.layout() == *layout)
     }
 
     fn find(&self, wanted: impl Fn(&Entry) -> bool) -> Option<(String, Arc<ChunkOpener>)> {

@@ -28,7 +28,6 @@ use std::ops::Range;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::lock::{Mutex, MutexGuard};
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
@@ -48,10 +47,10 @@ mod upload;
 
 pub use error::file_error;
 
-use blocking::SHORT;
+use blocking::{SHORT, Stretching};
 use cache::Cache;
 use error::failed;
-use secret::{Secrets, is_slow};
+use secret::Secrets;
 use upload::{EncryptedUpload, Encryption, Format};
 
 /// A store whose objects are encrypted in the store below.
@@ -80,16 +79,17 @@ pub struct EncryptedStore<T> {
     format: Format,
     limits: KdfLimits,
     cache: Cache,
-    /// Held while a passphrase is stretched.
-    stretching: Mutex<()>,
+    stretching: Stretching,
 }
 
 impl<T: ObjectStore> EncryptedStore<T> {
     /// Encrypts all objects with one secret: a [`MasterKey`](palladion_file::MasterKey) or a
     /// [`Passphrase`](palladion_file::Passphrase).
     ///
-    /// Prefer a key: with a passphrase, the first read of every object and every write run
-    /// Argon2id, one after another, because each object has its own salt.
+    /// Prefer a key: with a passphrase, every write and every read of an object that is not
+    /// remembered run Argon2id, because each object has its own salt. They do that one after
+    /// another. Only reads of ranges make the store remember an object. If several reads of one
+    /// object begin at the same time, more than one may run Argon2id.
     pub fn new(inner: T, secret: impl Into<OwnedSecret>) -> Self {
         Self::create(inner, Secrets::One(secret.into()))
     }
@@ -137,7 +137,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
             format: Format { algorithm, chunk_size, kdf },
             limits: KdfLimits::default(),
             cache: Cache::default(),
-            stretching: Mutex::new(()),
+            stretching: Stretching::default(),
         }
     }
 
@@ -169,10 +169,12 @@ impl<T: ObjectStore> EncryptedStore<T> {
         self
     }
 
-    /// Waits until no other passphrase is stretched, because each takes much memory. Readers of one
-    /// object wait for the cache in this way, too.
-    async fn turn(&self, secret: &OwnedSecret) -> Option<MutexGuard<'_, ()>> {
-        if is_slow(secret) { Some(self.stretching.lock().await) } else { None }
+    /// Begins to encrypt an object of at most so many bytes.
+    async fn encryption(&self, location: &Path, len: usize) -> Result<Encryption> {
+        let (secret, format) = (self.secrets.get(location)?, self.format);
+        let begin = move |secret: &OwnedSecret| Encryption::new(secret, format, len);
+        let encryption = self.stretching.run(secret, begin).await?;
+        encryption.map_err(|error| failed(location, error))
     }
 
     /// The store below, with the encrypted objects.
@@ -210,11 +212,9 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
         payload: PutPayload,
         options: PutOptions,
     ) -> Result<PutResult> {
-        let (secret, format) = (self.secrets.get(location)?, self.format);
-        let _turn = self.turn(&secret).await;
-        let is_long = is_slow(&secret) || payload.content_length() > SHORT;
-        let encrypt = move || Encryption::whole(&secret, format, &payload);
-        let sealed = blocking::run(is_long, encrypt).await?;
+        let len = payload.content_length();
+        let encryption = self.encryption(location, len).await?;
+        let sealed = blocking::run(len > SHORT, move || encryption.whole(&payload)).await?;
         let sealed = sealed.map_err(|error| failed(location, error))?;
         self.inner.put_opts(location, sealed.into(), options).await
     }
@@ -224,12 +224,7 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
         location: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        let (secret, format) = (self.secrets.get(location)?, self.format);
-        let _turn = self.turn(&secret).await;
-        let is_slow = is_slow(&secret);
-        let begin = move || Encryption::new(&secret, format, usize::MAX);
-        let encryption = blocking::run(is_slow, begin).await?;
-        let encryption = encryption.map_err(|error| failed(location, error))?;
+        let encryption = self.encryption(location, usize::MAX).await?;
         let inner = self.inner.put_multipart_opts(location, options).await?;
         Ok(Box::new(EncryptedUpload::new(location.clone(), inner, encryption)))
     }

@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::lock::MutexGuard;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use futures_util::try_join;
 use object_store::path::Path;
@@ -25,7 +24,6 @@ use crate::blocking::{self, SHORT};
 use crate::cache;
 use crate::decrypt::{self, Piece, Reader};
 use crate::error::{failed, other};
-use crate::secret::is_slow;
 
 /// How often to start again: after a change that the cache did not know of, and after a change
 /// while reading.
@@ -98,6 +96,12 @@ impl Answer {
     }
 }
 
+/// What an object is opened with: its keys, or what another read found with them.
+enum Keys {
+    New(Opening),
+    Known(Arc<ChunkOpener>),
+}
+
 /// Reads. `None` says that the object changed: start again.
 impl<T: ObjectStore> EncryptedStore<T> {
     pub(crate) async fn get(&self, location: &Path, options: &GetOptions) -> Result<GetResult> {
@@ -141,19 +145,18 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let filled = reader.fill(&mut header).await?;
         header.truncate(filled);
 
-        let (layout, text) = if let Some(object) = self.cache.get(&answer.meta) {
-            let layout = object.layout();
+        let layout = self.layout(location, options, &answer, &header).await?;
+        let Some(layout) = layout else { return Ok(None) };
+        let e_tag = answer.meta.e_tag.as_ref();
+        let text = if let Some(object) = self.cache.get(location, e_tag, &layout) {
             let (chunks, all) = (0..layout.chunks(), 0..layout.plaintext_len());
-            (layout, decrypt::chunks(location.clone(), object, reader, chunks, all))
+            decrypt::chunks(location.clone(), object, reader, chunks, all)
         } else {
-            let layout = self.layout(location, options, &answer, &header).await?;
-            let Some(layout) = layout else { return Ok(None) };
-            let (secret, _turn) = self.secret(location).await?;
+            let secret = self.secrets.get(location)?;
             let limits = self.limits;
-            let opener =
-                blocking::run(is_slow(&secret), move || Opener::new(&secret, &limits, &header));
-            let opener = opener.await?.map_err(|error| failed(location, error))?;
-            (layout, decrypt::whole(location.clone(), opener, reader))
+            let open = move |secret: &OwnedSecret| Opener::new(secret, &limits, &header);
+            let opener = self.stretching.run(secret, open).await?;
+            decrypt::whole(location.clone(), opener.map_err(|e| failed(location, e))?, reader)
         };
         Ok(Some(answer.with(layout, 0..layout.plaintext_len(), text)))
     }
@@ -174,9 +177,10 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let start = self.start(location, options).await?;
         let Some(Start { answer, header, layout }) = start else { return Ok(None) };
         let version = Version::new(location, options, &answer.meta);
-        let (secret, _turn) = self.secret(location).await?;
+        let secret = self.secrets.get(location)?;
         let wanted = range.as_range(layout.plaintext_len());
-        if let (Some(object), Ok(wanted)) = (self.cache.get(&answer.meta), &wanted)
+        let known = self.cache.get(location, version.e_tag.as_ref(), &layout);
+        if let (Some(object), Ok(wanted)) = (known, &wanted)
             && !wanted.is_empty()
         {
             return self.get_opened(&version, object, wanted.clone()).await;
@@ -197,7 +201,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
                 false => Ok(self.fetch(&version, layout.sealed(data.clone())).await?.map(Some)),
             }
         };
-        let open = self.open(&version, secret, header, Some(layout.sealed(tail.clone()).start));
+        let open = self.open(&version, secret, header, Some((layout, tail.start)));
         let (opened, data_result) = try_join!(open, fetch_data)?;
         let (Some((object, mut piece)), Some(data_result)) = (opened, data_result) else {
             return Ok(None);
@@ -261,9 +265,10 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let start = self.start(location, &options).await?;
         let Some(Start { answer, header, layout }) = start else { return Ok(None) };
         let version = Version::new(location, &options, &answer.meta);
-        let (secret, _turn) = self.secret(location).await?;
+        let secret = self.secrets.get(location)?;
         let wanted = in_object(&layout);
-        if let (Some(object), Ok(wanted)) = (self.cache.get(&answer.meta), &wanted) {
+        let known = self.cache.get(location, version.e_tag.as_ref(), &layout);
+        if let (Some(object), Ok(wanted)) = (known, &wanted) {
             return self.get_all_opened(&version, object, wanted.clone()).await;
         }
 
@@ -271,7 +276,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let (_, mut groups) = plan(&layout, wanted.as_deref().unwrap_or_default());
         let tail = groups.pop_if(|group| group.end >= last).map_or(last, |group| group.start);
         let tail = tail.min(last)..last + 1;
-        let open = self.open(&version, secret, header, Some(layout.sealed(tail.clone()).start));
+        let open = self.open(&version, secret, header, Some((layout, tail.start)));
         let (opened, pieces) = try_join!(open, self.fetch_all(&version, &layout, groups))?;
         let (Some((object, piece)), Some(mut pieces)) = (opened, pieces) else { return Ok(None) };
         self.cache.insert(&options, &answer.meta, &object);
@@ -303,12 +308,6 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let options = GetOptions { if_match: Some(e_tag.clone()), ..options.clone() };
         let file_len = object.layout().file_len();
         Some((Version { location, options, e_tag: Some(e_tag), file_len }, object))
-    }
-
-    async fn secret(&self, location: &Path) -> Result<(OwnedSecret, Option<MutexGuard<'_, ()>>)> {
-        let secret = self.secrets.get(location)?;
-        let turn = self.turn(&secret).await;
-        Ok((secret, turn))
     }
 
     /// Gets the header of an object, if the caller's conditions hold.
@@ -346,32 +345,53 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let layout = Layout::of_file(info.chunk_size, answer.meta.size);
         if layout.is_none() {
             // No file has this length. An attempt to open it says why.
-            let (secret, _turn) = self.secret(location).await?;
+            let secret = self.secrets.get(location)?;
             let version = Version::new(location, options, &answer.meta);
             self.open(&version, secret, header.to_vec(), None).await?;
         }
         Ok(layout)
     }
 
-    /// Opens an object with its last chunk. Returns all from `tail` on, where a chunk begins.
+    /// Opens an object with its last chunk. `from` has the layout that the header tells, and the
+    /// chunk from which on to return all.
     async fn open(
         &self,
         version: &Version<'_>,
         secret: OwnedSecret,
         header: Vec<u8>,
-        tail: Option<u64>,
+        from: Option<(Layout, u64)>,
     ) -> Result<Option<(Arc<ChunkOpener>, Piece)>> {
-        let location = version.location;
-        let (limits, file_len) = (self.limits, version.file_len);
-        let opening = blocking::run(is_slow(&secret), move || {
-            Opening::new(&secret, &limits, &header, file_len)
+        let (location, file_len) = (version.location, version.file_len);
+        let keys = self.stretching.run(secret, {
+            let (limits, cache) = (self.limits, self.cache.clone());
+            let (location, e_tag) = (location.clone(), version.e_tag.clone());
+            move |secret| {
+                // While this read waited for its turn, another one may have opened the object.
+                let known =
+                    from.and_then(|(layout, _)| cache.get(&location, e_tag.as_ref(), &layout));
+                match known {
+                    Some(object) => Ok(Keys::Known(object)),
+                    None => Opening::new(secret, &limits, &header, file_len).map(Keys::New),
+                }
+            }
         });
-        let mut opening = opening.await?.map_err(|error| failed(location, error))?;
-        let mut tail = tail;
+        let keys = keys.await?.map_err(|error| failed(location, error))?;
+        let mut tail = from.map(|(layout, chunk)| layout.sealed(chunk..layout.chunks()));
+        let mut opening = match keys {
+            Keys::New(opening) => opening,
+            Keys::Known(object) => {
+                let tail = tail.unwrap_or_default();
+                let Some(result) = self.fetch(version, tail.clone()).await? else {
+                    return Ok(None);
+                };
+                let mut reader = Answer::split(result).1;
+                return Ok(Some((object, Piece::read(location, &mut reader, tail).await?)));
+            }
+        };
         let mut last = None;
         while let Some(wanted) = opening.wants() {
             // Only the first bytes that it wants can be the last chunk.
-            let start = tail.take().unwrap_or(wanted.start);
+            let start = tail.take().map_or(wanted.start, |tail| tail.start);
             let Some(result) = self.fetch(version, start..wanted.end).await? else {
                 return Ok(None);
             };

@@ -8,11 +8,6 @@ use palladion_file::OwnedSecret;
 
 use crate::error::other;
 
-/// Returns whether keys take much time and memory to derive.
-pub(crate) fn is_slow(secret: &OwnedSecret) -> bool {
-    matches!(secret, OwnedSecret::Passphrase(_))
-}
-
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 type SecretOf = dyn Fn(&Path) -> Result<OwnedSecret, BoxError> + Send + Sync;
 

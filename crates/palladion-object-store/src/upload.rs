@@ -56,15 +56,10 @@ impl Encryption {
     }
 
     /// Encrypts a whole object.
-    pub fn whole(
-        secret: &OwnedSecret,
-        format: Format,
-        payload: &PutPayload,
-    ) -> Result<Bytes, Error> {
-        let mut encryption = Self::new(secret, format, payload.content_length())?;
-        encryption.write(payload)?;
-        encryption.seal(true)?;
-        Ok(encryption.sealed.freeze())
+    pub fn whole(mut self, payload: &PutPayload) -> Result<Bytes, Error> {
+        self.write(payload)?;
+        self.seal(true)?;
+        Ok(self.sealed.freeze())
     }
 
     fn write(&mut self, payload: &PutPayload) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use palladion_object_store::{EncryptedStore, file_error};
 
 use crate::random::Random;
 use crate::spy::Spy;
-use crate::{OVERHEAD, SMALL, small_chunks, text};
+use crate::{OVERHEAD, SMALL, key, small_chunks, text};
 
 const CHUNK: usize = SMALL + OVERHEAD;
 
@@ -106,6 +106,34 @@ async fn moved_chunks() {
     other[chunk(0)].copy_from_slice(&sealed(&text(3 * SMALL)).await[chunk(0)]);
     for error in errors(other).await {
         assert_eq!(error.unwrap(), format!("Damaged {{ chunk: 0, offset: {HEADER_LEN} }}"));
+    }
+}
+
+/// A header that tells larger chunks, and so a longer plaintext, of an object that is known.
+#[tokio::test]
+async fn another_header_of_a_known_object() {
+    let path = Path::from("a");
+    let spy = Spy::new(Arc::new(InMemory::new()));
+    let log = spy.log.clone();
+    let store = small_chunks(spy);
+    let text = text(100 * SMALL);
+    store.put(&path, text.clone().into()).await.unwrap();
+    assert_eq!(store.get_range(&path, 0..4).await.unwrap(), text[..4]);
+
+    let memory = Arc::new(InMemory::new());
+    let large_chunks = EncryptedStore::new(memory.clone(), key());
+    large_chunks.put(&path, "text".into()).await.unwrap();
+    let header = memory.get_range(&path, 0..HEADER_LEN as u64).await.unwrap();
+    *log.header.lock().unwrap() = Some(header);
+    let end = text.len() as u64;
+    assert!(store.head(&path).await.unwrap().size > end + 100);
+    let ranges = [end..end + 10, end - 5..end + 10, end + 5..end + 100];
+    for range in ranges {
+        let part = &text[text.len().min(range.start as usize)..];
+        let got = store.get_range(&path, range.clone()).await;
+        assert!(got.is_err() || got.unwrap() == part);
+        let got = store.get_ranges(&path, from_ref(&range)).await;
+        assert!(got.is_err() || got.unwrap() == [part]);
     }
 }
 

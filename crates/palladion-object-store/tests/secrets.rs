@@ -1,12 +1,20 @@
 //! A secret for each prefix.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::{Either, join_all, pending, select};
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{Error, ObjectStoreExt};
+use object_store::{Error, ObjectStore, ObjectStoreExt};
 use palladion_file::{Error as FileError, KdfParams, MasterKey, OwnedSecret, Passphrase};
 use palladion_object_store::{EncryptedStore, file_error};
+use tokio::sync::{Barrier, Notify};
+
+use crate::spy::Spy;
+use crate::text;
 
 fn store(memory: Arc<InMemory>) -> EncryptedStore<Arc<InMemory>> {
     EncryptedStore::with_secrets(memory, |path| {
@@ -76,6 +84,72 @@ fn secrets_compare_and_are_not_shown() {
     assert_eq!(store.to_string(), "EncryptedStore(InMemory)");
     let shown = format!("{store:?} {:?} {:?}", key(0x5a), passphrase("ninety"));
     assert!(!shown.contains("90, 90") && !shown.contains("5a5a") && !shown.contains("ninety"));
+}
+
+/// A request that waits for ever, and is not even polled, keeps no other from its passphrase.
+#[tokio::test]
+async fn others_stretch_while_a_request_waits() {
+    let (path, kdf) = (Path::from("a"), KdfParams::new(8, 1, 1).unwrap());
+    let spy = Spy::new(Arc::new(InMemory::new()));
+    let log = spy.log.clone();
+    let store = EncryptedStore::new(spy, Passphrase::new("words")).kdf(kdf);
+    store.put(&path, text(5000).into()).await.unwrap();
+
+    let begins = Arc::new(Notify::new());
+    let begun = begins.clone();
+    *log.before_get.lock().unwrap() = Some(Arc::new(move |number| {
+        if number == 1 {
+            begins.notify_one(); // after the stretching
+            return pending().boxed();
+        }
+        async {}.boxed()
+    }));
+    let mut waiting = Box::pin(store.get_range(&path, 0..4));
+    let begun = pin!(begun.notified());
+    assert!(matches!(select(&mut waiting, begun).await, Either::Right(_)));
+    let others = async {
+        store.put(&"b".into(), "text".into()).await.unwrap();
+        store.put_multipart(&"b".into()).await.unwrap();
+        assert_eq!(store.get_range(&path, 0..4).await.unwrap(), text(5000)[..4]);
+        assert_eq!(store.get(&path).await.unwrap().bytes().await.unwrap(), text(5000));
+    };
+    tokio::time::timeout(Duration::from_secs(60), others).await.expect("nobody waits for a read");
+    drop(waiting);
+}
+
+/// Many first reads of one object at the same time.
+#[tokio::test]
+async fn reads_with_a_passphrase_at_the_same_time() {
+    let (path, kdf) = (Path::from("a"), KdfParams::new(1024, 1, 1).unwrap());
+    let spy = Spy::new(Arc::new(InMemory::new()));
+    let log = spy.log.clone();
+    let store = EncryptedStore::new(spy, Passphrase::new("words")).kdf(kdf);
+    let text = text(300_000);
+    store.put(&path, text.clone().into()).await.unwrap();
+    let all_have_begun = Arc::new(Barrier::new(20));
+    *log.before_get.lock().unwrap() = Some(Arc::new(move |number| {
+        let all_have_begun = all_have_begun.clone();
+        async move {
+            if number < 20 {
+                all_have_begun.wait().await;
+            }
+        }
+        .boxed()
+    }));
+    let reads = (0..20).map(|number| {
+        let (store, path, text) = (&store, &path, &text);
+        async move {
+            let start = number * 14_000;
+            let range = start as u64..start as u64 + 30_000;
+            let expected = &text[start..text.len().min(start + 30_000)];
+            if number % 2 == 0 {
+                assert_eq!(store.get_range(path, range).await.unwrap(), expected);
+            } else {
+                assert_eq!(store.get_ranges(path, &[range]).await.unwrap(), [expected]);
+            }
+        }
+    });
+    join_all(reads).await;
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
+use futures_util::stream::{self, BoxStream};
 use futures_util::{FutureExt, StreamExt};
 use object_store::path::Path;
 use object_store::{
@@ -34,6 +34,8 @@ pub struct Log {
     pub failing_part: Mutex<Option<usize>>,
     /// The get whose answer ends after half of what it promises.
     pub short_get: Mutex<Option<usize>>,
+    /// What to answer in place of the first bytes of an object.
+    pub header: Mutex<Option<Bytes>>,
     /// Hides ETags, as some stores do.
     pub no_e_tags: Mutex<bool>,
 }
@@ -105,6 +107,11 @@ impl ObjectStore for Spy {
         // In uneven pieces, as from a network.
         let (meta, range) = (result.meta.clone(), result.range.clone());
         let (attributes, extensions) = (result.attributes.clone(), result.extensions.clone());
+        let header = self.log.header.lock().unwrap().clone();
+        if let Some(header) = header.filter(|header| range == (0..header.len() as u64)) {
+            let payload = GetResultPayload::Stream(stream::iter([Ok(header)]).boxed());
+            return Ok(GetResult { payload, meta, range, attributes, extensions });
+        }
         let is_short = *self.log.short_get.lock().unwrap() == Some(number);
         let pieces = result.into_stream().flat_map(move |bytes| {
             let bytes =
@@ -116,7 +123,7 @@ impl ObjectStore for Spy {
                     .collect(),
                 Err(error) => vec![Err(error)],
             };
-            futures_util::stream::iter(pieces)
+            stream::iter(pieces)
         });
         let payload = GetResultPayload::Stream(pieces.boxed());
         Ok(GetResult { payload, meta, range, attributes, extensions })
