@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta};
+use palladion_file::OwnedSecret;
 use palladion_file::sans_io::{ChunkOpener, Layout};
 
-/// The most objects. Each takes some hundred bytes; its key is wiped when it leaves.
+/// The most objects. Each takes some hundred bytes; its keys are wiped when it leaves.
 const CAPACITY: usize = 256;
 
 /// The ciphers and lengths of objects, the one that was used last in front.
@@ -21,6 +22,8 @@ struct Entry {
     version: Option<String>,
     /// The object that was there.
     e_tag: String,
+    /// What opened it. Nothing else may read it.
+    secret: OwnedSecret,
     object: Arc<ChunkOpener>,
 }
 
@@ -31,12 +34,14 @@ impl Cache {
         &self,
         location: &Path,
         options: &GetOptions,
+        secret: &OwnedSecret,
     ) -> Option<(String, Arc<ChunkOpener>)> {
         if options.if_unmodified_since.is_some() {
             return None; // has no effect beside an ETag
         }
         self.find(|entry| {
             entry.is_for(location, options)
+                && entry.secret == *secret
                 && options.if_match.as_ref().is_none_or(|e_tag| *e_tag == entry.e_tag)
         })
     }
@@ -47,11 +52,14 @@ impl Cache {
         location: &Path,
         e_tag: Option<&String>,
         layout: &Layout,
+        secret: &OwnedSecret,
     ) -> Option<Arc<ChunkOpener>> {
         let e_tag = e_tag?;
-        self.find(|entry| entry.location == *location && entry.e_tag == *e_tag)
-            .map(|(_, object)| object)
-            .filter(|object| object.layout() == *layout)
+        self.find(|entry| {
+            entry.location == *location && entry.e_tag == *e_tag && entry.secret == *secret
+        })
+        .map(|(_, object)| object)
+        .filter(|object| object.layout() == *layout)
     }
 
     fn find(&self, wanted: impl Fn(&Entry) -> bool) -> Option<(String, Arc<ChunkOpener>)> {
@@ -63,7 +71,13 @@ impl Cache {
     }
 
     /// Keeps what a read with these options found, in place of what earlier ones did.
-    pub fn insert(&self, options: &GetOptions, meta: &ObjectMeta, object: &Arc<ChunkOpener>) {
+    pub fn insert(
+        &self,
+        options: &GetOptions,
+        meta: &ObjectMeta,
+        secret: OwnedSecret,
+        object: &Arc<ChunkOpener>,
+    ) {
         let Some(e_tag) = strong(meta) else { return };
         let mut entries = self.entries();
         entries.retain(|entry| !entry.is_for(&meta.location, options));
@@ -72,6 +86,7 @@ impl Cache {
             location: meta.location.clone(),
             version: options.version.clone(),
             e_tag: e_tag.clone(),
+            secret,
             object: object.clone(),
         });
     }

@@ -70,8 +70,9 @@ use upload::{EncryptedUpload, Encryption, Format};
 /// [`Error::NotSupported`]: object_store::Error::NotSupported
 /// [`Error::Generic`]: object_store::Error::Generic
 ///
-/// It remembers ciphers and lengths of the objects that were opened last, and wipes them when it
-/// is dropped. In a Tokio runtime, Argon2id and other long work run on threads for blocking work.
+/// It remembers ciphers, lengths and secrets of the objects that were opened last, and wipes them
+/// when it is dropped. In a Tokio runtime, Argon2id and other long work run on threads for blocking
+/// work.
 #[derive(Debug)]
 pub struct EncryptedStore<T> {
     inner: T,
@@ -95,8 +96,10 @@ impl<T: ObjectStore> EncryptedStore<T> {
     }
 
     /// Encrypts each object with the secret that a function returns for its path, so that each
-    /// prefix can have its own. The function is called for most requests, and must be quick. If
-    /// it fails, so does the request.
+    /// prefix can have its own. The function is called for each read of data, write, copy and
+    /// rename, and must be quick. If it fails, so does the call, even if the store remembers the
+    /// object. What was opened with one secret is read only with that secret. Streams and uploads
+    /// that have begun go on.
     ///
     /// ```
     /// use object_store::{ObjectStoreExt, memory::InMemory};

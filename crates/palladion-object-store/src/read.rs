@@ -139,6 +139,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
     }
 
     async fn get_whole(&self, location: &Path, options: &GetOptions) -> Result<Option<GetResult>> {
+        let secret = self.secrets.get(location)?;
         let result = self.inner.get_opts(location, options.clone()).await?;
         let (answer, mut reader) = Answer::split(result);
         let mut header = vec![0; HEADER_LEN];
@@ -148,11 +149,10 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let layout = self.layout(location, options, &answer, &header).await?;
         let Some(layout) = layout else { return Ok(None) };
         let e_tag = answer.meta.e_tag.as_ref();
-        let text = if let Some(object) = self.cache.get(location, e_tag, &layout) {
+        let text = if let Some(object) = self.cache.get(location, e_tag, &layout, &secret) {
             let (chunks, all) = (0..layout.chunks(), 0..layout.plaintext_len());
             decrypt::chunks(location.clone(), object, reader, chunks, all)
         } else {
-            let secret = self.secrets.get(location)?;
             let limits = self.limits;
             let open = move |secret: &OwnedSecret| Opener::new(secret, &limits, &header);
             let opener = self.stretching.run(secret, open).await?;
@@ -167,7 +167,8 @@ impl<T: ObjectStore> EncryptedStore<T> {
         options: &GetOptions,
         range: &GetRange,
     ) -> Result<Option<GetResult>> {
-        if let Some((version, object)) = self.expected(location, options) {
+        let secret = self.secrets.get(location)?;
+        if let Some((version, object)) = self.expected(location, options, &secret) {
             // If there is nothing to get, only the store knows whether the object has changed.
             let wanted = range.as_range(object.layout().plaintext_len()).unwrap_or_default();
             if !wanted.is_empty() {
@@ -177,9 +178,8 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let start = self.start(location, options).await?;
         let Some(Start { answer, header, layout }) = start else { return Ok(None) };
         let version = Version::new(location, options, &answer.meta);
-        let secret = self.secrets.get(location)?;
         let wanted = range.as_range(layout.plaintext_len());
-        let known = self.cache.get(location, version.e_tag.as_ref(), &layout);
+        let known = self.cache.get(location, version.e_tag.as_ref(), &layout, &secret);
         if let (Some(object), Ok(wanted)) = (known, &wanted)
             && !wanted.is_empty()
         {
@@ -201,12 +201,12 @@ impl<T: ObjectStore> EncryptedStore<T> {
                 false => Ok(self.fetch(&version, layout.sealed(data.clone())).await?.map(Some)),
             }
         };
-        let open = self.open(&version, secret, header, Some((layout, tail.start)));
+        let open = self.open(&version, secret.clone(), header, Some((layout, tail.start)));
         let (opened, data_result) = try_join!(open, fetch_data)?;
         let (Some((object, mut piece)), Some(data_result)) = (opened, data_result) else {
             return Ok(None);
         };
-        self.cache.insert(options, &answer.meta, &object);
+        self.cache.insert(options, &answer.meta, secret, &object);
         let wanted = wanted.map_err(other)?;
 
         let in_tail = needed.start.max(tail.start)..needed.end;
@@ -257,7 +257,8 @@ impl<T: ObjectStore> EncryptedStore<T> {
             let wanted = ranges.iter().map(|range| GetRange::from(range.clone()).as_range(len));
             wanted.collect::<Result<Vec<_>, _>>()
         };
-        if let Some((version, object)) = self.expected(location, &options)
+        let secret = self.secrets.get(location)?;
+        if let Some((version, object)) = self.expected(location, &options, &secret)
             && let Ok(wanted) = in_object(&object.layout())
         {
             return self.get_all_opened(&version, object, wanted).await;
@@ -265,9 +266,8 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let start = self.start(location, &options).await?;
         let Some(Start { answer, header, layout }) = start else { return Ok(None) };
         let version = Version::new(location, &options, &answer.meta);
-        let secret = self.secrets.get(location)?;
         let wanted = in_object(&layout);
-        let known = self.cache.get(location, version.e_tag.as_ref(), &layout);
+        let known = self.cache.get(location, version.e_tag.as_ref(), &layout, &secret);
         if let (Some(object), Ok(wanted)) = (known, &wanted) {
             return self.get_all_opened(&version, object, wanted.clone()).await;
         }
@@ -276,10 +276,10 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let (_, mut groups) = plan(&layout, wanted.as_deref().unwrap_or_default());
         let tail = groups.pop_if(|group| group.end >= last).map_or(last, |group| group.start);
         let tail = tail.min(last)..last + 1;
-        let open = self.open(&version, secret, header, Some((layout, tail.start)));
+        let open = self.open(&version, secret.clone(), header, Some((layout, tail.start)));
         let (opened, pieces) = try_join!(open, self.fetch_all(&version, &layout, groups))?;
         let (Some((object, piece)), Some(mut pieces)) = (opened, pieces) else { return Ok(None) };
-        self.cache.insert(&options, &answer.meta, &object);
+        self.cache.insert(&options, &answer.meta, secret, &object);
         pieces.push((tail, piece));
         open_all(location, object, pieces, wanted.map_err(other)?).await.map(Some)
     }
@@ -303,8 +303,9 @@ impl<T: ObjectStore> EncryptedStore<T> {
         &self,
         location: &'a Path,
         options: &GetOptions,
+        secret: &OwnedSecret,
     ) -> Option<(Version<'a>, Arc<ChunkOpener>)> {
-        let (e_tag, object) = self.cache.expected(location, options)?;
+        let (e_tag, object) = self.cache.expected(location, options, secret)?;
         let options = GetOptions { if_match: Some(e_tag.clone()), ..options.clone() };
         let file_len = object.layout().file_len();
         Some((Version { location, options, e_tag: Some(e_tag), file_len }, object))
@@ -367,8 +368,8 @@ impl<T: ObjectStore> EncryptedStore<T> {
             let (location, e_tag) = (location.clone(), version.e_tag.clone());
             move |secret| {
                 // While this read waited for its turn, another one may have opened the object.
-                let known =
-                    from.and_then(|(layout, _)| cache.get(&location, e_tag.as_ref(), &layout));
+                let known = from
+                    .and_then(|(layout, _)| cache.get(&location, e_tag.as_ref(), &layout, secret));
                 match known {
                     Some(object) => Ok(Keys::Known(object)),
                     None => Opening::new(secret, &limits, &header, file_len).map(Keys::New),

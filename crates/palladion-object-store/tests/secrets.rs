@@ -1,7 +1,8 @@
 //! A secret for each prefix.
 
 use std::pin::pin;
-use std::sync::Arc;
+use std::slice::from_ref;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -150,6 +151,39 @@ async fn reads_with_a_passphrase_at_the_same_time() {
         }
     });
     join_all(reads).await;
+}
+
+/// What was opened with a secret is read only with that secret.
+#[tokio::test]
+async fn secrets_that_are_withdrawn_or_replaced() {
+    let secret = Arc::new(Mutex::new(Some([1; 32])));
+    let current = secret.clone();
+    let store = EncryptedStore::with_secrets(InMemory::new(), move |_| {
+        current.lock().unwrap().map(|key| MasterKey::from(key).into()).ok_or("withdrawn".into())
+    });
+    let path = Path::from("a");
+    store.put(&path, "some text".into()).await.unwrap();
+    let reads = async || {
+        let whole = async { store.get(&path).await?.bytes().await };
+        let ranges = async {
+            let texts = store.get_ranges(&path, from_ref(&(0..4))).await?;
+            Ok(texts[0].clone())
+        };
+        [whole.await, store.get_range(&path, 0..4).await, ranges.await]
+    };
+    for _ in 0..2 {
+        assert!(reads().await.iter().all(Result::is_ok));
+        *secret.lock().unwrap() = None;
+        for read in reads().await {
+            let error = read.unwrap_err().to_string();
+            assert!(error.ends_with("a: cannot get the secret: withdrawn"), "{error}");
+        }
+        *secret.lock().unwrap() = Some([2; 32]);
+        for read in reads().await {
+            assert!(matches!(file_error(&read.unwrap_err()), Some(FileError::WrongKey)));
+        }
+        *secret.lock().unwrap() = Some([1; 32]);
+    }
 }
 
 #[tokio::test]
