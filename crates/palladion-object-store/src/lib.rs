@@ -60,7 +60,8 @@ use upload::{EncryptedUpload, Encryption, Format};
 /// * `list` derives sizes from the lengths of the encrypted objects and this store's
 ///   [chunk size](Self::chunk_size), and `head` from the length and the header: nobody verified
 ///   them. An object with another chunk size is listed with a size that may be wrong by 36 bytes
-///   for each chunk, and an object of other software as it is.
+///   for each chunk. An object of other software is listed like an encrypted one if an encrypted
+///   one could have its length: 1000 bytes as 836.
 /// * A copy or rename between paths with different secrets is [`Error::NotSupported`].
 /// * `put_part` of an upload encrypts before it returns. Parts are cut anew, so the future of one
 ///   may complete before its data is uploaded, and `complete` fails unless all futures succeeded.
