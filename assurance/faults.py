@@ -208,8 +208,31 @@ class Suite:
             free = [*(range(24) if self.long else (0, 1, 2, 17, 18, 19, 20)), None]
             for args in [(*case, pages, disk) for case in ALL for pages in free]:
                 self.each(self.filled, [args])
+            return self.full_device(disk)
         finally:
             finish("umount", disk)
+
+    def full_device(self, disk):
+        """A block device takes the data, and fails only when it is synced."""
+        with open(f"{disk}/device", "wb") as file:
+            file.truncate(2 * LARGE)
+        device = finish("losetup", "--find", "--show", f"{disk}/device", text=True).stdout.strip()
+        if not device:
+            return "a full block device: no right to make one"
+        try:
+            outs = [f"-o {device}", f"-o - >{device}", f"-o /dev/fd/3 3>{device}"]
+            self.each(self.sync_fails, [(out,) for out in outs])
+        finally:
+            finish("losetup", "--detach", device)
+
+    def sync_fails(self, out):
+        with Bench(self, "decrypt", size=LARGE) as bench:
+            command = f"exec {self.palladion} decrypt -k key in.pld {out}"
+            run = finish("sh", "-c", command, cwd=bench.folder, text=True)
+            about = r'cannot write ("/dev/[\w/]+"|standard output): Input/output error'
+            if run.returncode != 1 or not re.fullmatch(f"error: {about}.*\n", run.stderr):
+                raise Fault(f"damage: exit status {run.returncode}, {run.stderr!r}")
+            return True
 
     def limited(self, command, force, limit, reason="", size=SMALL, threads=1, tool=None):
         with Bench(self, command, force, size, threads) as bench:

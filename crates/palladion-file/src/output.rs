@@ -19,7 +19,8 @@
 //! [`Output::commit`] on each.
 //!
 //! A failure, a signal or a power failure leaves the old file, or none. At worst, a temporary file
-//! stays behind. What is written directly may be left incomplete.
+//! stays behind. What is written directly may be left incomplete. A file or disk that is written
+//! directly is synced at the end.
 //!
 //! A RAF file is created like any other by the command, and in place by `palladion.raf.open`. Then
 //! it is edited in place, and opened by its name even if that means a descriptor: positions in it
@@ -296,10 +297,7 @@ impl Output {
                 }
                 self.file.sync_all()
             }
-            None if self.file.metadata().is_ok_and(|metadata| metadata.is_file()) => {
-                self.file.sync_data()
-            }
-            None => Ok(()),
+            None => sync_direct(&self.file),
         };
         match synced {
             // Not every file system can sync.
@@ -423,6 +421,20 @@ fn is_same(output: &Metadata, input: &Metadata) -> bool {
     {
         let _ = (output, input);
         false
+    }
+}
+
+/// Waits until what was written directly is on disk, if it is for a disk.
+fn sync_direct(file: &File) -> io::Result<()> {
+    match file.metadata() {
+        Ok(metadata) if metadata.is_file() => file.sync_data(),
+        // Only now does the system say whether a disk took the data. (On macOS, `sync_data` works
+        // for files alone.)
+        #[cfg(unix)]
+        Ok(metadata) if std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type()) => {
+            Ok(rustix::io::retry_on_intr(|| rustix::fs::fsync(file))?)
+        }
+        _ => Ok(()),
     }
 }
 
