@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use crate::common::*;
@@ -69,6 +69,26 @@ fn outputs_that_are_descriptors() {
     sh_fails(&bench, "$P encrypt -k key -o /dev/fd/3 in 3<> in", 2, "both input and output");
     sh_fails(&bench, "$P encrypt -k key -o /dev/fd/3 in 3<> key", 2, "both key and output");
     assert_eq!(bench.read("in"), b"secret");
+}
+
+#[test]
+fn a_replaced_file_of_another_group() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("not tested: only root can give a file to a group that its owner is not in");
+        return;
+    }
+    for (mode, wanted) in [(0o664, 0o644), (0o640, 0o600), (0o604, 0o600)] {
+        bench.write("out", "old");
+        let mut shell = bench.shell_of_user("$P encrypt -k key -f -o out in");
+        chown(bench.path("out"), None, Some(USER - 1)).unwrap();
+        fs::set_permissions(bench.path("out"), fs::Permissions::from_mode(mode)).unwrap();
+        let run = finish(shell.spawn().unwrap());
+        assert!(run.status.success(), "{run:?}");
+        let out = fs::metadata(bench.path("out")).unwrap();
+        assert_eq!((out.gid(), out.mode() & 0o777), (USER, wanted), "{mode:o}");
+    }
 }
 
 #[test]

@@ -43,8 +43,10 @@
 //!
 //! A new file gets those that the umask allows. A file that replaces another is private until the
 //! end, and then gets that one's permissions, without setuid and the like, its group and its owner,
-//! as far as the system allows. A [private](Access::Private) file is readable and writable by its
-//! owner alone (0600), also if it replaces one that was not. Descriptors and devices keep theirs.
+//! as far as the system allows. On Linux, permissions include the POSIX access control list (ACL).
+//! Where the group or the list cannot be kept, fewer users get access than before. Other systems'
+//! ACLs are not kept. A [private](Access::Private) file is readable and writable by its owner alone
+//! (0600), also if it replaces one that was not. Descriptors and devices keep theirs.
 //!
 //! # Fork
 //!
@@ -80,7 +82,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, Permissions, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -89,12 +91,14 @@ use std::thread;
 mod descriptor;
 mod error;
 mod folder;
+mod permissions;
 
 pub use descriptor::{descriptor, duplicate, inherited, open_input};
 pub use error::{Cause, Error, Result};
 
 use descriptor::End;
 use folder::{Folder, Way, folder_of};
+use permissions::Replaced;
 
 /// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +127,7 @@ enum Found {
     /// A regular file: its own name, without symbolic links at the end, and how long it is locked.
     File {
         own: PathBuf,
-        metadata: Box<Metadata>,
+        replaced: Box<Replaced>,
         lock: Option<File>,
     },
 }
@@ -161,7 +165,8 @@ impl Target {
                     return fail(cause);
                 }
                 let lock = lock(&own).map_err(|cause| cause.of(path))?;
-                target(Found::File { own, metadata: Box::new(metadata), lock })
+                let replaced = Box::new(Replaced::new(&own, metadata));
+                target(Found::File { own, replaced, lock })
             }
             (None, _) if fs::symlink_metadata(path).is_ok() => {
                 fail(if replace { Cause::DanglingLink } else { Cause::Exists })
@@ -188,7 +193,7 @@ impl Target {
                 return Ok(Output { path, file, process, new: None });
             }
             Found::Nothing => (path.clone(), None, None),
-            Found::File { own, metadata, lock } => (own, Some(metadata), lock),
+            Found::File { own, replaced, lock } => (own, Some(replaced), lock),
         };
         let dir = folder_of(&own);
         // A file that replaces another is private until the end, when it gets that one's
@@ -242,7 +247,7 @@ struct New {
     target: OsString,
     replace: bool,
     access: Access,
-    replaced: Option<Box<Metadata>>,
+    replaced: Option<Box<Replaced>>,
     /// Unlocks the replaced file at the end.
     _lock: Option<File>,
 }
@@ -279,7 +284,7 @@ impl Output {
     /// Returns whether it will replace this file. On Windows, whether it may.
     pub fn replaces(&self, file: &Metadata) -> bool {
         let replaced = self.new.as_ref().and_then(|new| new.replaced.as_deref());
-        replaced.is_some_and(|replaced| cfg!(not(unix)) || is_same(replaced, file))
+        replaced.is_some_and(|replaced| cfg!(not(unix)) || is_same(&replaced.metadata, file))
     }
 
     /// Gives a new file its permissions, and waits until everything is on disk.
@@ -290,10 +295,7 @@ impl Output {
         let synced = match &self.new {
             Some(new) => {
                 if let (Access::Usual, Some(replaced)) = (new.access, &new.replaced) {
-                    // First the owner: changing it removes some permissions. Without them on a file
-                    // system, there are none to keep.
-                    keep_owner(&self.file, replaced);
-                    let _ = self.file.set_permissions(plain(replaced.permissions()));
+                    replaced.pass_on(&self.file);
                 }
                 self.file.sync_all()
             }
@@ -480,30 +482,6 @@ fn lock(target: &Path) -> std::result::Result<Option<File>, Cause> {
         // Not every file system has locks.
         _ => Ok(Some(file)),
     }
-}
-
-/// Gives a new file the owner and the group of the file that it replaces, where that is allowed:
-/// root may, and others keep a group that they belong to.
-fn keep_owner(file: &File, replaced: &Metadata) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, fchown};
-        if fchown(file, Some(replaced.uid()), Some(replaced.gid())).is_err() {
-            let _ = fchown(file, None, Some(replaced.gid()));
-        }
-    }
-    #[cfg(not(unix))]
-    let _ = (file, replaced);
-}
-
-/// Permissions without setuid and similar bits, which must not pass to new contents.
-fn plain(permissions: Permissions) -> Permissions {
-    #[cfg(unix)]
-    return std::os::unix::fs::PermissionsExt::from_mode(
-        std::os::unix::fs::PermissionsExt::mode(&permissions) & 0o777,
-    );
-    #[cfg(not(unix))]
-    return permissions;
 }
 
 /// Returns whether a path can only name a directory. [`Path`] itself ignores a `/` or `/.` at the

@@ -6,6 +6,9 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+/// The number of a user and a group other than root.
+pub const USER: u32 = 65534;
+
 pub struct Bench {
     dir: tempfile::TempDir,
 }
@@ -82,6 +85,28 @@ impl Bench {
             };
         }
         shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        shell
+    }
+
+    /// Like [`shell`](Self::shell), but run by a user who is not root. If root runs the tests, the
+    /// folder and its files get another owner, and a copy of the program joins them.
+    #[cfg(unix)]
+    pub fn shell_of_user(&self, script: &str) -> Command {
+        use std::os::unix::fs::{chown, lchown};
+        use std::os::unix::process::CommandExt;
+        let mut shell = self.shell(script);
+        if rustix::process::geteuid().is_root() {
+            // If this process itself wrote the copy, a child that another test is starting might
+            // hold it open for writing, and it could not be run.
+            let program = env!("CARGO_BIN_EXE_palladion");
+            let copied = Command::new("cp").arg(program).arg(self.path("palladion")).status();
+            assert!(copied.unwrap().success());
+            chown(self.dir(), Some(USER), Some(USER)).unwrap();
+            for name in self.names() {
+                lchown(self.path(&name), Some(USER), Some(USER)).unwrap();
+            }
+            shell.uid(USER).gid(USER).env("P", self.path("palladion"));
+        }
         shell
     }
 

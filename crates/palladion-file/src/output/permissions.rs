@@ -1,0 +1,227 @@
+//! What a new file takes over from the file that it replaces: owner, group and permissions.
+
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::fs::{File, Metadata};
+use std::path::Path;
+
+#[cfg(unix)]
+use acl::Acl;
+
+/// A file that will be replaced, as it was when the work started.
+#[derive(Debug)]
+pub struct Replaced {
+    pub metadata: Metadata,
+    #[cfg(unix)]
+    acl: Acl,
+}
+
+impl Replaced {
+    pub fn new(path: &Path, metadata: Metadata) -> Self {
+        #[cfg(unix)]
+        return Self { metadata, acl: Acl::of(path) };
+        #[cfg(not(unix))]
+        {
+            let _ = path;
+            Self { metadata }
+        }
+    }
+
+    /// Gives owner, group and permissions to a new file that only its owner can use, as far as the
+    /// system allows. Nobody gains access to the contents: where not all can be passed on, fewer
+    /// users have access than before. A file system without permissions has none to pass on.
+    #[cfg(unix)]
+    pub fn pass_on(&self, file: &File) {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let (owner, group) = (self.metadata.uid(), self.metadata.gid());
+        // First the owner: changing it removes some permissions. Root may change it, and others may
+        // choose a group that they belong to.
+        if fchown(file, Some(owner), Some(group)).is_err() {
+            let _ = fchown(file, None, Some(group));
+        }
+        let is_same_group = file.metadata().is_ok_and(|new| new.gid() == group);
+        if is_same_group && self.acl.give(file) {
+            return;
+        }
+        // Setuid and the like must not pass to new contents.
+        let mode = self.metadata.mode() & 0o777;
+        let mode = match self.acl.is_absent() && acl::remove(file) {
+            true if is_same_group => mode,
+            true => for_other_group(mode),
+            // An ACL may deny access to some users. Then the bits for all would be too many.
+            false => mode & 0o700,
+        };
+        let _ = file.set_permissions(Permissions::from_mode(mode));
+    }
+
+    #[cfg(not(unix))]
+    pub fn pass_on(&self, file: &File) {
+        let _ = file.set_permissions(self.metadata.permissions());
+    }
+}
+
+/// The permissions for a file of another group: all but the owner may do what both the old group
+/// and the others could, because a user may have been in either.
+#[cfg(unix)]
+fn for_other_group(mode: u32) -> u32 {
+    let common = mode & mode >> 3 & 0o7;
+    mode & 0o700 | common << 3 | common
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod acl {
+    use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, getxattr, getxattr_query};
+    use rustix::io::{Errno, Result};
+
+    use super::*;
+
+    const NAME: &str = "system.posix_acl_access";
+
+    /// The access control list of a file, in the form that the kernel has for it. If a file has
+    /// one, the group bits of its mode are the most that the list grants to anyone but the owner
+    /// and "others", and not what the group may do.
+    #[derive(Debug)]
+    pub struct Acl(pub Result<Option<Vec<u8>>>);
+
+    impl Acl {
+        pub fn of(path: &Path) -> Self {
+            let read = |len| {
+                let mut acl = vec![0; len];
+                let len = getxattr(path, NAME, &mut acl[..])?;
+                acl.truncate(len);
+                Ok(Some(acl))
+            };
+            Self(match getxattr_query(path, NAME) {
+                Ok(len) => read(len),
+                Err(error) if is_none(error) => Ok(None),
+                Err(error) => Err(error),
+            })
+        }
+
+        /// Returns whether the file has no ACL for certain.
+        pub fn is_absent(&self) -> bool {
+            matches!(self.0, Ok(None))
+        }
+
+        /// Gives the ACL, and the mode that belongs to it, to another file. Returns whether there
+        /// is one and that worked.
+        pub fn give(&self, file: &File) -> bool {
+            let Ok(Some(acl)) = &self.0 else { return false };
+            fsetxattr(file, NAME, acl, XattrFlags::empty()).is_ok()
+        }
+    }
+
+    /// Removes the ACL that a file has from its directory, if any. Returns whether it has none now.
+    pub fn remove(file: &File) -> bool {
+        fremovexattr(file, NAME).map_or_else(is_none, |()| true)
+    }
+
+    /// Returns whether an error says that the file, or its file system, has no ACL.
+    fn is_none(error: Errno) -> bool {
+        [Errno::NODATA, Errno::NOTSUP].contains(&error)
+    }
+}
+
+/// Other systems have ACLs of other kinds, which a new file does not take over.
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+mod acl {
+    use super::*;
+
+    #[derive(Debug)]
+    pub struct Acl;
+
+    impl Acl {
+        pub fn of(_path: &Path) -> Self {
+            Self
+        }
+
+        pub fn is_absent(&self) -> bool {
+            true
+        }
+
+        pub fn give(&self, _file: &File) -> bool {
+            false
+        }
+    }
+
+    pub fn remove(_file: &File) -> bool {
+        true
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn permissions_for_another_group() {
+        for (mode, wanted) in
+            [(0o644, 0o644), (0o664, 0o644), (0o640, 0o600), (0o604, 0o600), (0o777, 0o777)]
+        {
+            assert_eq!(for_other_group(mode), wanted, "{mode:o}");
+        }
+    }
+
+    /// The user in the list need not exist.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[test]
+    fn access_control_lists() {
+        use std::fs;
+        use std::os::unix::fs::PermissionsExt;
+
+        use rustix::fs::{XattrFlags, fsetxattr, setxattr};
+        use rustix::io::Errno;
+
+        use crate::output::{Access, Target};
+
+        const ACCESS: &str = "system.posix_acl_access";
+        // The user 12345 may read, the group and others nothing: the mode looks like 0640.
+        let none = u32::MAX;
+        let entries = [(1u16, 6u16, none), (2, 4, 12345), (4, 0, none), (16, 4, none)];
+        let mut list = 2u32.to_le_bytes().to_vec();
+        for (tag, permissions, id) in entries.into_iter().chain([(32, 0, none)]) {
+            list.extend([tag.to_le_bytes(), permissions.to_le_bytes()].concat());
+            list.extend(id.to_le_bytes());
+        }
+
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("out");
+        let replace = || {
+            Target::check(&path, true, Access::Usual, &[])
+                .unwrap()
+                .open()
+                .unwrap()
+                .commit()
+                .unwrap()
+        };
+        let mode = || fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        fs::write(&path, "old").unwrap();
+        let Ok(()) = setxattr(&path, ACCESS, &list, XattrFlags::empty()) else {
+            eprintln!("the file system for temporary files has no ACLs");
+            return;
+        };
+        assert_eq!(mode(), 0o640);
+        let acl = Acl::of(&path);
+        assert!(!acl.is_absent());
+        replace();
+        assert_eq!((Acl::of(&path).0, mode()), (acl.0.clone(), 0o640));
+
+        // An ACL that cannot be read or given, and one too many from the directory.
+        let metadata = fs::metadata(&path).unwrap();
+        let broken = fs::File::create(dir.path().join("new")).unwrap();
+        for acl in [Err(Errno::ACCESS), Ok(Some(b"no list".to_vec()))] {
+            broken.set_permissions(Permissions::from_mode(0o600)).unwrap();
+            fsetxattr(&broken, ACCESS, &list, XattrFlags::empty()).unwrap();
+            let replaced = Replaced { metadata: metadata.clone(), acl: Acl(acl) };
+            replaced.pass_on(&broken);
+            assert_eq!(broken.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        setxattr(dir.path(), "system.posix_acl_default", &list, XattrFlags::empty()).unwrap();
+        replace();
+        assert!(Acl::of(&path).is_absent());
+        assert_eq!(mode(), 0o640);
+    }
+}
