@@ -192,11 +192,17 @@ pub fn end() -> ! {
 /// Returns whether whoever started the program wants the signal ignored, as `nohup` does with
 /// SIGHUP.
 #[cfg(unix)]
+#[allow(unsafe_code)]
 fn is_ignored(signal: i32) -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: `sigaction` is a C struct of numbers, pointers and an optional function, for all of
+    // which zeros are a value. The call gets no new action, so it changes no handler, and writes to
+    // no memory but `action`, which is valid for that.
+    let (result, action) = unsafe {
+        let result = libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
+        (result, action.assume_init())
+    };
+    result == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
 #[cfg(windows)]
