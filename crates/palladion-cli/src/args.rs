@@ -48,6 +48,9 @@ there. Data already written to a pipe is verified but incomplete. A command that
 in place says how far it got. SIGKILL, a power failure or lack of memory can leave an unfinished \
 .palladion-*.tmp beside the output; you can remove it.
 
+With status 0, an output is complete and on disk. If its directory cannot be synced, a warning \
+says so: a power failure may undo its creation, or bring back the file that it replaced.
+
 Environment:
   PALLADION_KEY_FILE  the key file to use if no option names one
   PALLADION_BACKEND   the implementation to use: see palladion backends";

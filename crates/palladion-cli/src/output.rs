@@ -8,7 +8,7 @@ use std::path::Path;
 pub use palladion_file::output::Access;
 use palladion_file::output::{self, Cause, Error, Target};
 
-use crate::failure::{Failure, Result, quoted};
+use crate::failure::{Failure, Result, quoted, tell};
 use crate::input::is_standard;
 use crate::waiting::Waiting;
 use crate::{interrupt, streams};
@@ -97,18 +97,27 @@ impl Output {
         self.output.replaces(file)
     }
 
-    /// Syncs the output to disk and gives it its name. A new file that is not committed is removed.
-    /// `is_last` says that the command has no other output after this one.
+    /// Syncs the output to disk and gives it its name. Warns the user if the name may not be on
+    /// disk. A new file that is not committed is removed. `is_last` says that the command has no
+    /// other output after this one.
     pub fn commit(self, is_last: bool) -> Result<()> {
         Self::commit_all(vec![self], is_last).pop().expect("one result for one output").map(drop)
     }
 
-    /// Commits all unfinished outputs. Returns for each whether its name is on disk too. `is_last`
-    /// says that the command has no other output after them.
+    /// Commits all unfinished outputs. Returns for each whether its name is on disk too. If it may
+    /// not be, the user is warned: the output is there and complete, so the command has not failed.
+    /// `is_last` says that the command has no other output after them.
     pub fn commit_all(outputs: Vec<Self>, is_last: bool) -> Vec<Result<bool>> {
-        let outputs = outputs.into_iter().map(|output| output.output).collect();
+        let (names, outputs): (Vec<_>, _) =
+            outputs.into_iter().map(|output| (output.name, output.output)).unzip();
         let synced = output::sync_all(outputs);
         let renamed = interrupt::concluding(is_last, || output::rename_all(synced));
+        for (name, _) in names.iter().zip(&renamed).filter(|(_, done)| matches!(done, Ok(false))) {
+            tell(&format!(
+                "warning: {name} is complete, but a power failure may undo its creation: \
+                 its directory cannot be synced"
+            ));
+        }
         renamed.into_iter().map(|result| result.map_err(failure)).collect()
     }
 }

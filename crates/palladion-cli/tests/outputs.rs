@@ -72,6 +72,23 @@ fn outputs_that_are_descriptors() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_synced() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    // Its user may create files, but not open the directory to sync it.
+    let script = "mkdir -m 300 drop
+        $P encrypt -k key -o drop/out in && $P decrypt -k key -o out drop/out && cat out
+        s=$?; chmod 700 drop; exit $s";
+    let run = finish(bench.shell_of_user(script).spawn().unwrap());
+    assert_eq!((run.status.code(), &run.stdout[..]), (Some(0), &b"secret"[..]), "{run:?}");
+    assert!(
+        run.stderr.starts_with("warning: \"drop/out\" is complete, but a power failure may")
+            && run.stderr.ends_with("its directory cannot be synced\n"),
+        "{run:?}"
+    );
+}
+
+#[test]
 fn a_replaced_file_of_another_group() {
     let bench = Bench::new();
     bench.write("in", "secret");

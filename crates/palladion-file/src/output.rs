@@ -340,6 +340,9 @@ impl Output {
     }
 
     /// Syncs the output to disk and gives a new file its name. If that fails, the file is removed.
+    /// Then the directory is synced, too. If only that fails, this returns `Ok`: the file is
+    /// complete and has its name, but a power failure may undo the renaming. [`rename_all`] says
+    /// whether the directory was synced.
     pub fn commit(self) -> Result<()> {
         let synced = self.sync().map(|()| self);
         rename_all(vec![synced]).pop().expect("one result for one output").map(drop)
