@@ -1,5 +1,7 @@
 //! Finds, locks, creates and opens RAF files with the user's secret.
 
+#[cfg(unix)]
+use std::fs;
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -10,14 +12,18 @@ use palladion_raf::{
 };
 use zeroize::Zeroizing;
 
-use crate::failure::{Failure, Result, tell};
+use crate::failure::{Failure, Result, quoted, tell};
 use crate::input::RandomAccess;
+#[cfg(unix)]
+use crate::input::descriptor_of;
 use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::output::Output;
 use crate::raf::args::{KeyArgs, NewArgs};
 use crate::raf::truncated::Truncated;
 
 const MAGIC: &[u8] = b"AEGISRAF";
+/// How often a file is opened that another program replaces each time.
+const MOST_OPENS: usize = 10;
 
 /// An existing file, locked.
 pub struct Place {
@@ -32,18 +38,29 @@ pub struct Place {
 impl Place {
     /// Opens a file for reading, and if `change` also for writing.
     pub fn open(path: &Path, change: bool) -> Result<Self> {
-        let RandomAccess { file, name, metadata } =
-            RandomAccess::open(path, change, "name a RAF file in it", "name a file, not a pipe")?;
-        let locked = if change { file.try_lock() } else { file.try_lock_shared() };
-        // Not every file system has locks.
-        if let Err(TryLockError::WouldBlock) = locked {
-            let failure = Failure::new(format!(
-                "{name} is being {} by another program",
-                if change { "used" } else { "changed" }
-            ));
-            return Err(failure.hint("try again when it is done"));
+        Self::open_by(path, change, || {
+            RandomAccess::open(path, change, "name a RAF file in it", "name a file, not a pipe")
+        })
+    }
+
+    /// Opens a file with `open` until the file that it locked is still the one of this name.
+    fn open_by(path: &Path, change: bool, open: impl Fn() -> Result<RandomAccess>) -> Result<Self> {
+        let in_use = |name: &str, how: &str| {
+            let failure = Failure::new(format!("{name} is being {how} by another program"));
+            failure.hint("try again when it is done")
+        };
+        for _ in 0..MOST_OPENS {
+            let RandomAccess { file, name, metadata } = open()?;
+            let locked = if change { file.try_lock() } else { file.try_lock_shared() };
+            // Not every file system has locks.
+            if let Err(TryLockError::WouldBlock) = locked {
+                return Err(in_use(&name, if change { "used" } else { "changed" }));
+            }
+            if !is_replaced(path, &file) {
+                return Ok(Self { name, metadata, file, change, tried: None });
+            }
         }
-        Ok(Self { name, metadata, file, change, tried: None })
+        Err(in_use(&quoted(path), "replaced"))
     }
 
     /// Reads the header without verifying it.
@@ -140,6 +157,25 @@ impl Place {
             Ok(raf) => Ok(Opened { name, raf }),
             Err(error) => Err(not_opened(&name, tried, error)),
         }
+    }
+}
+
+/// Returns whether a name has come to mean another file, or none, since this one was opened.
+/// Changes to the open file would be lost.
+fn is_replaced(path: &Path, file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let id = |found: Metadata| (found.dev(), found.ino());
+        // The name of a descriptor means the open file for good.
+        descriptor_of(Some(path)).is_none()
+            && file.metadata().ok().map(id) != fs::metadata(path).ok().map(id)
+    }
+    // On Windows, the standard library cannot tell whether two files are the same.
+    #[cfg(not(unix))]
+    {
+        let _ = (path, file);
+        false
     }
 }
 
@@ -325,7 +361,30 @@ pub fn bytes_of(info: &Info, chunk: u64) -> String {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::free;
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_replaced_before_it_is_locked() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, new] = ["f.raf", "new"].map(|name| dir.path().join(name));
+        for (replacements, is_opened) in [(0, true), (1, true), (9, true), (10, false)] {
+            fs::write(&path, "0").unwrap();
+            let opens = Cell::new(0);
+            let opened = Place::open_by(&path, true, || {
+                let opened = RandomAccess::open(&path, true, "", "");
+                opens.set(opens.get() + 1);
+                if opens.get() <= replacements {
+                    fs::write(&new, opens.get().to_string()).unwrap();
+                    fs::rename(&new, &path).unwrap();
+                }
+                opened
+            });
+            let content = opened.ok().map(|place| std::io::read_to_string(place.file).unwrap());
+            assert_eq!(content, is_opened.then(|| replacements.to_string()));
+        }
+    }
 
     #[test]
     fn a_disk_that_does_not_know_has_room() {
