@@ -177,6 +177,12 @@ pub fn install() {
 /// Forbids core dumps, which would contain keys.
 #[cfg(unix)]
 fn forbid_core_dumps() {
+    // Linux ignores the limit if a program takes the dumps, as systemd-coredump does.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let none = Rlimit { current: Some(0), ..getrlimit(Resource::Core) };
     let _ = setrlimit(Resource::Core, none);

@@ -400,20 +400,30 @@ fn an_input_that_becomes_shorter_is_noticed() {
     #[cfg(target_os = "linux")]
     {
         file.set_len(1 << 36).unwrap();
-        let child = bench.command(&["mac", "-k", "key", "in"]).spawn().unwrap();
+        let mut child = bench.command(&["mac", "-k", "key", "in"]).spawn().unwrap();
         let io = format!("/proc/{}/io", child.id());
+        // Only those with the right to trace it can see this.
         let has_read = || {
-            let text = fs::read_to_string(&io).unwrap();
+            let text = fs::read_to_string(&io).ok()?;
             let count = text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
-            count.parse::<usize>().unwrap()
+            Some(count.parse::<usize>().unwrap())
         };
-        while has_read() < 4 * MIB {
-            std::thread::yield_now();
+        let seen = loop {
+            match has_read() {
+                Some(count) if count < 4 * MIB => std::thread::yield_now(),
+                seen => break seen,
+            }
+        };
+        if seen.is_none() {
+            eprintln!("not tested: a MAC of a file that becomes shorter");
+            child.kill().unwrap();
         }
         file.set_len(MIB as u64).unwrap();
         let run = finish(child);
-        assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{run:?}");
-        assert!(run.stderr.contains("\"in\" became shorter while it was read"), "{run:?}");
+        if seen.is_some() {
+            assert_eq!((run.status.code(), run.stdout.len()), (Some(1), 0), "{run:?}");
+            assert!(run.stderr.contains("\"in\" became shorter while it was read"), "{run:?}");
+        }
     }
     // Part of a file on standard input is whole.
     bench.write("in", text(1000));

@@ -72,6 +72,23 @@ fn outputs_that_are_descriptors() {
 }
 
 #[test]
+fn descriptors_of_a_user_who_is_not_root() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    let script = "set -e; id -u
+        $P encrypt -k key -o /dev/stdout in > out.pld
+        $P decrypt -k key -o /dev/stdout /dev/stdin < out.pld
+        cat out.pld | $P decrypt -k /dev/fd/3 -o /dev/fd/4 /proc/self/fd/0 3< key 4>&1 | cat
+        $P decrypt -k <(cat key) -o >(cat) <(cat out.pld) | cat";
+    let run = finish(bench.shell_of_user(script).spawn().unwrap());
+    assert!(run.status.success() && run.stderr.is_empty(), "{run:?}");
+    let said = String::from_utf8(run.stdout).unwrap();
+    let (user, said) = said.split_once('\n').unwrap();
+    assert_ne!(user, "0");
+    assert_eq!(said, "secret".repeat(3));
+}
+
+#[test]
 fn a_directory_that_cannot_be_synced() {
     let bench = Bench::new();
     bench.write("in", "secret");
