@@ -5,6 +5,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use palladion_file::output::is_replaced;
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
 use palladion_raf::{Shared, Storage};
 use pyo3::exceptions::{PyEOFError, PyOSError, PyValueError};
@@ -45,6 +46,9 @@ impl<'py> FromPyObject<'_, 'py> for Place {
     }
 }
 
+/// How often a file is opened that another program replaces each time.
+const MOST_OPENS: usize = 10;
+
 impl Place {
     /// Opens it. A file of the system is locked, as by the command line: several programs may read
     /// it, or one may change it.
@@ -62,21 +66,25 @@ impl Place {
                 Access::Overwrite => options.read(true).write(true).create(true).truncate(false),
                 Access::New => options.read(true).write(true).create_new(true),
             };
-            refuse_special(&path)?;
-            let file = options.open(&path)?;
-            if file.metadata()?.is_dir() {
-                return Err(ErrorKind::IsADirectory.into());
+            for _ in 0..MOST_OPENS {
+                refuse_special(&path)?;
+                let file = options.open(&path)?;
+                if file.metadata()?.is_dir() {
+                    return Err(ErrorKind::IsADirectory.into());
+                }
+                let locked = match access {
+                    Access::Read => file.try_lock_shared(),
+                    Access::ReadBeside => Ok(()),
+                    _ => file.try_lock(),
+                };
+                match locked {
+                    // Some file systems have no locks.
+                    Err(TryLockError::WouldBlock) => break,
+                    _ if !is_replaced(&path, &file) => return Ok(file),
+                    _ => {}
+                }
             }
-            let locked = match access {
-                Access::Read => file.try_lock_shared(),
-                Access::ReadBeside => Ok(()),
-                _ => file.try_lock(),
-            };
-            match locked {
-                // Some file systems have no locks.
-                Err(TryLockError::WouldBlock) => Err(ErrorKind::WouldBlock.into()),
-                _ => Ok(file),
-            }
+            Err(ErrorKind::WouldBlock.into())
         });
         opened.map(Store::File).map_err(|error| os_error(py, &error, Some(&path)))
     }

@@ -93,7 +93,7 @@ mod error;
 mod folder;
 mod permissions;
 
-pub use descriptor::{descriptor, duplicate, inherited, open_input};
+pub use descriptor::{descriptor, duplicate, inherited, is_replaced, open_input};
 pub use error::{Cause, Error, Result};
 
 use descriptor::End;

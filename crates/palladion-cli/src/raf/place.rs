@@ -1,12 +1,10 @@
 //! Finds, locks, creates and opens RAF files with the user's secret.
 
-#[cfg(unix)]
-use std::fs;
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use palladion_file::KdfParams;
+use palladion_file::{KdfParams, output};
 use palladion_raf::{
     Algorithm, Environment, Error, Found, HEADER_LEN, Info, Options, Raf, System, merkle, probe,
 };
@@ -14,8 +12,6 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Result, quoted, tell};
 use crate::input::RandomAccess;
-#[cfg(unix)]
-use crate::input::descriptor_of;
 use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::output::Output;
 use crate::raf::args::{KeyArgs, NewArgs};
@@ -56,7 +52,7 @@ impl Place {
             if let Err(TryLockError::WouldBlock) = locked {
                 return Err(in_use(&name, if change { "used" } else { "changed" }));
             }
-            if !is_replaced(path, &file) {
+            if !output::is_replaced(path, &file) {
                 return Ok(Self { name, metadata, file, change, tried: None });
             }
         }
@@ -157,25 +153,6 @@ impl Place {
             Ok(raf) => Ok(Opened { name, raf }),
             Err(error) => Err(not_opened(&name, tried, error)),
         }
-    }
-}
-
-/// Returns whether a name has come to mean another file, or none, since this one was opened.
-/// Changes to the open file would be lost.
-fn is_replaced(path: &Path, file: &File) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let id = |found: Metadata| (found.dev(), found.ino());
-        // The name of a descriptor means the open file for good.
-        descriptor_of(Some(path)).is_none()
-            && file.metadata().ok().map(id) != fs::metadata(path).ok().map(id)
-    }
-    // On Windows, the standard library cannot tell whether two files are the same.
-    #[cfg(not(unix))]
-    {
-        let _ = (path, file);
-        false
     }
 }
 
@@ -362,6 +339,7 @@ pub fn bytes_of(info: &Info, chunk: u64) -> String {
 #[cfg(all(test, unix))]
 mod tests {
     use std::cell::Cell;
+    use std::fs;
 
     use super::*;
 

@@ -35,6 +35,25 @@ pub fn open_input(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Returns whether a path has come to mean another file, or none, since this one was opened by it.
+/// Then changes to the open file would be lost. Ask once it is locked. Returns false on Windows,
+/// where the standard library cannot tell whether two files are the same.
+pub fn is_replaced(path: &Path, file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let id = |found: std::fs::Metadata| (found.dev(), found.ino());
+        // The name of a descriptor means the open file for good.
+        descriptor(path).is_none()
+            && file.metadata().ok().map(id) != std::fs::metadata(path).ok().map(id)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (path, file);
+        false
+    }
+}
+
 /// Follows symbolic links one by one. The system would follow the last one from /proc/self/fd too,
 /// to the file behind a descriptor. The directories before the last name need no such care; they
 /// stay as they are, because their canonical path may be too long for the system.
