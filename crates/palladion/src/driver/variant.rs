@@ -65,3 +65,34 @@ pub(crate) const fn check_mac(family: usize, degree: usize, tag_len: usize) {
          16 bytes"
     );
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    #[test]
+    fn the_compiler_refuses_what_does_not_exist() {
+        for degree in [0, 257, 258] {
+            assert!(catch_unwind(|| check_degree(degree)).is_err(), "degree {degree}");
+        }
+        for tag_len in [0, 15, 17, 24, 31, 33, 64] {
+            assert!(catch_unwind(|| check_tag(tag_len)).is_err(), "tag of {tag_len} bytes");
+        }
+        // 0 stands for AEGIS-128, and 1 for AEGIS-256.
+        for (family, degree, tag_len, exists) in [
+            (1, 3, 16, true),
+            (1, 3, 24, false),
+            (0, 1, 16, true),
+            (0, 2, 16, true),
+            (0, 4, 16, true),
+            (0, 3, 16, false),
+            (0, 3, 32, true),
+        ] {
+            let check = catch_unwind(|| check_mac(family, degree, tag_len));
+            assert_eq!(check.is_ok(), exists, "{family} {degree} {tag_len}");
+        }
+    }
+}
