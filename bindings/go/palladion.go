@@ -172,7 +172,7 @@ func (a *AEAD) Overhead() int { return a.tagSize }
 // Variant returns the variant.
 func (a *AEAD) Variant() Variant { return a.variant }
 
-// String hides the key.
+// String returns the name of the variant, and hides the key.
 func (a *AEAD) String() string { return a.variant.String() }
 
 // GoString hides the key.

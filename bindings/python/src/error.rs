@@ -36,7 +36,7 @@ pub fn error(error: palladion::Error) -> PyErr {
 }
 
 /// What is wrong with a ciphertext that has no room for its tag, or for nonce and tag: it raises
-/// [`VerificationError`], as any other that the sender did not make.
+/// [`VerificationError`], like any other that is not authentic.
 #[cold]
 pub fn too_short(min: usize, actual: usize) -> String {
     let error = palladion::Error::TooShort { what: "ciphertext", min, actual };

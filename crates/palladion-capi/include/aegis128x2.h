@@ -6,8 +6,8 @@
  *  - A tag has 16 or 32 bytes. With any other length functions fail with errno EINVAL and do
  *    nothing. A tag that is wrong makes them fail with errno as it was.
  *  - Messages, associated data and the input of a MAC have at most 2^61 - 1 bytes each. Functions
- *    that return int fail with errno EINVAL if there is more. A state that cannot begin for
- *    that reason has ended. Other functions call abort.
+ *    that return int fail with errno EINVAL if there is more. A state that cannot begin for that
+ *    reason has ended. Other functions call abort.
  *  - A state ends when its tag is computed or compared. After that, functions that return int fail
  *    with errno EINVAL and write nothing.
  *  - Input and output may be the same buffer. If they overlap otherwise, the input is moved first.

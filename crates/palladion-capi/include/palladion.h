@@ -4,9 +4,8 @@
  * libpalladion, not in the drop-in replacement for libaegis. Files are in palladion_file.h.
  *
  * As in the other headers, functions that return int return 0 for success and -1 for failure. With
- * a length that no memory has, 2^61 and more, they fail with errno EINVAL; functions that return
- * nothing call abort.
- * Several threads may call all functions at once.
+ * a length that no memory has, of 2^61 bytes and more, they fail with errno EINVAL, and functions
+ * that return nothing call abort. Several threads may call all functions at once.
  */
 #ifndef palladion_H
 #define palladion_H

@@ -200,7 +200,7 @@ impl<F: Family, const D: usize, const SIZE: usize> RestingSession<F, D, SIZE> {
     const FITS: bool = size_of::<Session<F, D>>() <= SIZE;
     const CHECK: () = assert!(Self::FITS || Session::<F, D>::BYTES <= SIZE);
 
-    /// Begins a message. Without associated data, which may be empty, the state has ended.
+    /// Begins a message. If `ad` is `None`, because there is no such memory, the state has ended.
     ///
     /// # Safety
     /// `SIZE` bytes writable.

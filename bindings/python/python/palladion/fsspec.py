@@ -72,9 +72,9 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     smaller chunks for files of which little is read at a time.
 
     A new file appears when it is closed. If an exception leaves the ``with`` block, it is discarded
-    where the file system below can do that; otherwise it has no end, and readers reject it. The
-    same happens in ``close()`` while an exception is handled that is newer than the file, as in
-    ``finally``: it raises an error. To complete a file there, use ``with``.
+    where the file system below can do that; otherwise it has no end, and readers reject it. Calling
+    ``close()`` in ``except`` or ``finally``, while an exception is handled that is newer than the
+    file, discards it too and raises an error. To complete a file there, use ``with``.
 
     :meth:`info` reads a header to tell the length of a file's plaintext. :meth:`ls` and
     :meth:`find` tell it as if all chunks had the size ``chunk_size``, or None if there is no such
@@ -490,10 +490,10 @@ class _Pending:
 def _leaves_with(error: BaseException) -> bool | None:
     """Returns whether the exception leaves the ``with`` statement that closes a file.
 
-    None if no such statement does. fsspec's OpenFile, and others that close files of others at the
-    end of a ``with`` statement, do not pass on what they are told there.
+    None if no such statement closes it. fsspec's OpenFile and others like it close a file at the
+    end of their own ``with`` statement, and do not tell it whether an exception leaves that.
     """
-    # What is handled has come up to this function.
+    # The function in which the exception is handled, or which it leaves next.
     reached = error.__traceback__ and error.__traceback__.tb_frame
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame is not reached:
@@ -529,7 +529,7 @@ class _Writer(files._Appearing):
         if leaves or not isinstance(error, Exception):
             warnings.warn(message, RuntimeWarning, stacklevel=2)
         else:
-            raise PalladionError(f"{message}: close it by `with`") from error
+            raise PalladionError(f"{message}: use a `with` statement") from error
 
     def commit(self) -> None:
         """Ends a transaction of fsspec."""
