@@ -1,12 +1,13 @@
 //! Work that takes long.
 
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use object_store::Result;
 use palladion_file::OwnedSecret;
 use tokio::runtime::Handle;
-use tokio::task::spawn_blocking;
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinSet, spawn_blocking};
 
 use crate::error::other;
 
@@ -21,37 +22,50 @@ pub(crate) async fn run<R: Send + 'static>(
     if !is_long || Handle::try_current().is_err() {
         return Ok(work()); // no Tokio, no other thread
     }
-    spawn_blocking(work).await.map_err(|error| match error.try_into_panic() {
+    finished(spawn_blocking(work).await)
+}
+
+fn finished<R>(result: Result<R, JoinError>) -> Result<R> {
+    result.map_err(|error| match error.try_into_panic() {
         Ok(panic) => resume_unwind(panic),
         Err(error) => other(error), // the runtime is shutting down
     })
 }
 
 /// Lets one passphrase be stretched at a time, because each takes much memory.
-#[derive(Debug, Default)]
-pub(crate) struct Stretching(Arc<Mutex<()>>);
+#[derive(Debug)]
+pub(crate) struct Stretching(Arc<Semaphore>);
+
+impl Default for Stretching {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
+    }
+}
 
 impl Stretching {
-    /// Does work that derives keys from a secret. With a passphrase, it waits for its turn.
-    ///
-    /// The thread that does the work waits, not the future. A future with a turn might not be
-    /// polled for long while others wait for it, or might be dropped while its thread goes on.
+    /// Derives keys from a secret. With a passphrase, waits until no other one is being stretched,
+    /// without a thread. Dropping the future ends the wait.
     pub async fn run<R: Send + 'static>(
         &self,
         secret: OwnedSecret,
         work: impl FnOnce(&OwnedSecret) -> R + Send + 'static,
     ) -> Result<R> {
-        if matches!(secret, OwnedSecret::Key(_)) {
+        if matches!(secret, OwnedSecret::Key(_)) || Handle::try_current().is_err() {
             return Ok(work(&secret));
         }
-        let request = Arc::new(());
-        let (turns, waiting) = (self.0.clone(), Arc::downgrade(&request));
-        let done = run(true, move || {
-            let _turn = turns.lock().unwrap_or_else(PoisonError::into_inner);
-            // Nobody needs the keys of a request that was dropped.
-            waiting.upgrade().map(|_| work(&secret))
+        let turn = self.0.clone().acquire_owned();
+        // A task takes its turn even while nobody polls this future, so that it never blocks the
+        // others.
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            let turn = turn.await.expect("the semaphore is never closed");
+            let work = move || {
+                let _turn = turn; // until the work is done, even if nobody waits for it
+                work(&secret)
+            };
+            run(true, work).await
         });
-        Ok(done.await?.expect("the request waits for it"))
+        finished(task.join_next().await.expect("there is one task"))?
     }
 }
 
@@ -59,17 +73,21 @@ impl Stretching {
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::sync::mpsc;
+    use std::time::Duration;
 
     use futures_util::FutureExt;
-    use futures_util::future::{join, join_all, select};
+    use futures_util::future::{Either, join_all, select};
     use palladion_file::Passphrase;
     use tokio::sync::oneshot;
+    use tokio::time::timeout;
 
     use super::*;
 
-    /// Also when requests are dropped.
-    #[tokio::test]
-    async fn one_passphrase_is_stretched_at_a_time() {
+    /// Also when requests are dropped. Those that wait take no threads: two are enough.
+    #[test]
+    fn one_passphrase_is_stretched_at_a_time() {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().max_blocking_threads(2).build().unwrap();
         let (stretching, active) = (Stretching::default(), Arc::new(AtomicUsize::new(0)));
         let stretch = |work: Box<dyn FnOnce() + Send>| {
             let active = active.clone();
@@ -79,23 +97,34 @@ mod tests {
                 active.fetch_sub(1, Ordering::SeqCst);
             })
         };
-        let (begins, begun) = oneshot::channel();
-        let (go_on, wait) = mpsc::channel();
-        let first = stretch(Box::new(move || {
-            begins.send(()).unwrap();
-            wait.recv().unwrap();
-        }));
-        drop(select(Box::pin(first), begun).await);
-        // Its thread goes on. Another request is dropped while its thread waits for that one.
-        let in_vain = Arc::new(AtomicBool::new(false));
-        let begun = in_vain.clone();
-        let waiting = stretch(Box::new(move || begun.store(true, Ordering::SeqCst)));
-        assert!(waiting.now_or_never().is_none());
-        let others = [(); 3].map(|()| stretch(Box::new(|| ())));
-        let go_on = async { go_on.send(()).unwrap() };
-        let (done, ()) = join(join_all(others), go_on).await;
-        assert!(done.iter().all(Result::is_ok));
-        assert_eq!(active.load(Ordering::SeqCst), 0);
-        assert!(!in_vain.load(Ordering::SeqCst));
+        runtime.block_on(async {
+            let (begins, begun) = oneshot::channel();
+            let (go_on, wait) = mpsc::channel();
+            let first = stretch(Box::new(move || {
+                begins.send(()).unwrap();
+                wait.recv().unwrap();
+            }));
+            drop(select(Box::pin(first), begun).await);
+            // Its thread goes on. Another request is dropped while it waits for that one.
+            let in_vain = Arc::new(AtomicBool::new(false));
+            let begun = in_vain.clone();
+            let waiting = stretch(Box::new(move || begun.store(true, Ordering::SeqCst)));
+            assert!(waiting.now_or_never().is_none());
+
+            let others = join_all([(); 600].map(|()| stretch(Box::new(|| ()))));
+            let unrelated = timeout(Duration::from_secs(60), spawn_blocking(|| ()));
+            let Either::Right((unrelated, others)) = select(others, Box::pin(unrelated)).await
+            else {
+                panic!("nobody can be done yet");
+            };
+            unrelated.expect("a thread is free").unwrap();
+            // A request that got its turn, but is not polled, does not block those after it.
+            let more = stretch(Box::new(|| ()));
+            go_on.send(()).unwrap();
+            more.await.unwrap();
+            assert!(others.await.iter().all(Result::is_ok));
+            assert_eq!(active.load(Ordering::SeqCst), 0);
+            assert!(!in_vain.load(Ordering::SeqCst));
+        });
     }
 }
