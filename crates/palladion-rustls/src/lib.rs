@@ -84,6 +84,7 @@ const MAX_FORGERIES: u64 = 1 << 48;
 /// [`ServerConfig::ignore_client_order`](rustls::ServerConfig::ignore_client_order) is set.
 #[must_use]
 pub fn with_aegis(mut provider: CryptoProvider) -> CryptoProvider {
+    provider.cipher_suites.retain(|suite| !suites().contains(suite)); // offer none twice
     let place = if has_aes() { 0 } else { provider.cipher_suites.len() };
     provider.cipher_suites.splice(place..place, suites().iter().copied());
     provider

@@ -325,6 +325,8 @@ fn ends_without_a_common_suite_refuse() {
 fn aegis_is_used_where_both_ends_know_it() {
     let identity = Identity::new();
     let ours = Arc::new(with_aegis(ring::default_provider()));
+    let again = with_aegis(CryptoProvider::clone(&ours));
+    assert_eq!(again.cipher_suites, ours.cipher_suites);
     let theirs = Arc::new(ring::default_provider());
     let suite = |client: &Arc<CryptoProvider>, server: &Arc<CryptoProvider>| {
         let (client, server) = (identity.client(client.clone()), identity.server(server.clone()));
