@@ -28,8 +28,8 @@ struct Entry {
 }
 
 impl Cache {
-    /// The object that such a read should find, with its ETag. The read must ask the store for
-    /// that ETag, in place of the caller's conditions on what to match.
+    /// Returns the cached object for this read and its ETag. Send the request with `If-Match:
+    /// <ETag>` instead of the caller's own `if_match`.
     pub fn expected(
         &self,
         location: &Path,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::{Buf, Bytes};
+use futures_util::future::ready;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt, try_unfold};
 use object_store::Result;
 use object_store::path::Path;
@@ -199,4 +200,20 @@ pub(crate) fn whole(
         }
     })
     .boxed()
+}
+
+/// Cuts a range from the plaintext of an object. Reads the rest too, because only the end proves
+/// that the object is complete.
+pub(crate) fn cut(
+    text: BoxStream<'static, Result<Bytes>>,
+    wanted: Range<u64>,
+) -> BoxStream<'static, Result<Bytes>> {
+    let mut end = 0;
+    let cut = text.map_ok(move |piece| {
+        let start = end;
+        end += piece.len() as u64;
+        let at = |offset: u64| (offset.clamp(start, end) - start) as usize;
+        piece.slice(at(wanted.start)..at(wanted.end))
+    });
+    cut.try_filter(|piece| ready(!piece.is_empty())).boxed()
 }

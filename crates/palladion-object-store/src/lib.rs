@@ -32,10 +32,12 @@ use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+    PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
 };
 use palladion_file::sans_io::Layout;
-use palladion_file::{Algorithm, ChunkSize, KdfLimits, KdfParams, OwnedSecret};
+use palladion_file::{
+    Algorithm, ChunkSize, KdfLimits, KdfParams, KeyFileError, MasterKey, OwnedSecret,
+};
 
 mod blocking;
 mod cache;
@@ -49,7 +51,7 @@ pub use error::file_error;
 
 use blocking::{SHORT, Stretching};
 use cache::Cache;
-use error::failed;
+use error::{failed, other};
 use secret::Secrets;
 use upload::{EncryptedUpload, Encryption, Format};
 
@@ -60,11 +62,12 @@ use upload::{EncryptedUpload, Encryption, Format};
 /// * `list` derives sizes from the lengths of the encrypted objects and this store's
 ///   [chunk size](Self::chunk_size), and `head` from the length and the header: nobody verified
 ///   them. An object with another chunk size is listed with a size that may be wrong by 36 bytes
-///   for each chunk. An object of other software is listed like an encrypted one if an encrypted
-///   one could have its length: 1000 bytes as 836.
+///   for each chunk. `list` cannot tell which objects are encrypted. A foreign object of 1000 bytes
+///   is listed as 836, because an encrypted one could have that length.
 /// * A copy or rename between paths with different secrets is [`Error::NotSupported`].
 /// * `put_part` of an upload encrypts before it returns. Parts are cut anew, so the future of one
-///   may complete before its data is uploaded, and `complete` fails unless all futures succeeded.
+///   may complete before its data is uploaded. `complete` fails until all futures have succeeded,
+///   and can then be called again. A part that failed or whose future was dropped ends the upload.
 /// * Damage, a wrong key and so on are [`Error::Generic`] around a [`palladion_file::Error`]: see
 ///   [`file_error`]. The stream of an object ends without an error only if the object is complete.
 ///
@@ -88,10 +91,10 @@ impl<T: ObjectStore> EncryptedStore<T> {
     /// Encrypts all objects with one secret: a [`MasterKey`](palladion_file::MasterKey) or a
     /// [`Passphrase`](palladion_file::Passphrase).
     ///
-    /// Prefer a key: with a passphrase, every write and every read of an object that is not
-    /// remembered run Argon2id, because each object has its own salt. They do that one after
-    /// another. Only reads of ranges make the store remember an object. If several reads of one
-    /// object begin at the same time, more than one may run Argon2id.
+    /// Prefer a key, which may be [kept in the store](Self::load_or_create_key) under a passphrase.
+    /// With a passphrase itself, every write and every read of an object that is not remembered run
+    /// Argon2id, because each object has its own salt. They do that one after another. If several
+    /// reads of one object begin at the same time, more than one may run Argon2id.
     pub fn new(inner: T, secret: impl Into<OwnedSecret>) -> Self {
         Self::create(inner, Secrets::One(secret.into()))
     }
@@ -181,6 +184,55 @@ impl<T: ObjectStore> EncryptedStore<T> {
         encryption.map_err(|error| failed(location, error))
     }
 
+    /// Returns the master key in an object, which is encrypted with the secret of this store like
+    /// all others. If there is no such object, creates it with a new key. So a passphrase is
+    /// stretched once for a store, and can be changed without encrypting all objects anew. The
+    /// object is a key file, which `palladion decrypt` gets back. If it is lost, so are all others.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use object_store::{ObjectStoreExt, memory::InMemory};
+    /// use palladion_file::Passphrase;
+    /// use palladion_object_store::EncryptedStore;
+    ///
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let inner = Arc::new(InMemory::new());
+    /// let keys = EncryptedStore::new(inner.clone(), Passphrase::new("correct horse battery"));
+    /// let key = keys.load_or_create_key(&"master.key".into()).await?;
+    /// let store = EncryptedStore::new(inner, key);
+    /// store.put(&"notes/today".into(), "meet at noon".into()).await?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of `get` and `put_opts`: the store below must support [`PutMode::Create`], so that two
+    /// programs do not create two keys. [`Error::Generic`](object_store::Error::Generic) if the
+    /// object is not a key file.
+    pub async fn load_or_create_key(&self, location: &Path) -> Result<MasterKey> {
+        match self.load_key(location).await {
+            Err(object_store::Error::NotFound { .. }) => {}
+            result => return result,
+        }
+        let key = MasterKey::generate().map_err(|error| failed(location, error))?;
+        let file = Bytes::from_owner(key.to_key_file());
+        match self.put_opts(location, file.into(), PutMode::Create.into()).await {
+            Ok(_) => Ok(key),
+            // Another program was faster.
+            Err(object_store::Error::AlreadyExists { .. }) => self.load_key(location).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn load_key(&self, location: &Path) -> Result<MasterKey> {
+        let file = self.get_opts(location, GetOptions::default()).await?.bytes().await?;
+        let key = std::str::from_utf8(&file).map_err(|_| KeyFileError::NotUtf8);
+        key.and_then(MasterKey::from_key_file).map_err(|e| other(format!("{location}: {e}")))
+    }
+
     /// The store below, with the encrypted objects.
     #[must_use]
     pub fn get_ref(&self) -> &T {
@@ -238,10 +290,15 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        if ranges.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.get_all(location, ranges).await
+        let is_empty = |range: &Range<u64>| range.start == range.end;
+        let wanted: Vec<_> = ranges.iter().filter(|range| !is_empty(range)).cloned().collect();
+        let texts = match wanted.is_empty() {
+            true => self.inner.get_ranges(location, &[]).await?, // fails if the object is missing
+            false => self.get_all(location, &wanted).await?,
+        };
+        let mut texts = texts.into_iter();
+        let text = |range| if is_empty(range) { None } else { texts.next() };
+        Ok(ranges.iter().map(text).map(Option::unwrap_or_default).collect())
     }
 
     fn delete_stream(

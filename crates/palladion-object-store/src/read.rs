@@ -25,9 +25,10 @@ use crate::cache;
 use crate::decrypt::{self, Piece, Reader};
 use crate::error::{failed, other};
 
-/// How often to start again: after a change that the cache did not know of, and after a change
-/// while reading.
-const ATTEMPTS: usize = 3;
+/// How often to try: the first attempt fails after a change that the cache did not know of, others
+/// after a change while reading. The last reads the whole object with one request, to which no
+/// change matters.
+const ATTEMPTS: usize = 4;
 /// The most requests of `get_ranges` at the same time.
 const PARALLEL: usize = 10;
 /// Bytes that cost about as much as a request.
@@ -105,11 +106,24 @@ enum Keys {
 /// Reads. `None` says that the object changed: start again.
 impl<T: ObjectStore> EncryptedStore<T> {
     pub(crate) async fn get(&self, location: &Path, options: &GetOptions) -> Result<GetResult> {
-        for _ in 0..ATTEMPTS {
-            let result = match &options.range {
-                _ if options.head => self.get_head(location, options).await?,
-                Some(range) => self.get_range(location, options, range).await?,
-                None => self.get_whole(location, options).await?,
+        let secret = match options.head {
+            true => None,
+            false => Some(self.secrets.get(location)?),
+        };
+        // With a passphrase, nothing is sent while the request waits for its turn, and the store
+        // remembers what it stretched.
+        let is_stretched = matches!(secret, Some(OwnedSecret::Passphrase(_)));
+        let range = match &options.range {
+            None if is_stretched => Some(&GetRange::Suffix(u64::MAX)),
+            range => range.as_ref(),
+        };
+        for attempt in 1..=ATTEMPTS {
+            let result = match (&secret, range) {
+                (None, _) => self.get_head(location, options).await?,
+                (Some(secret), Some(range)) if attempt < ATTEMPTS => {
+                    self.get_range(location, options, range, secret).await?
+                }
+                (Some(secret), _) => self.get_whole(location, options, secret).await?,
             };
             if let Some(result) = result {
                 return Ok(result);
@@ -123,24 +137,39 @@ impl<T: ObjectStore> EncryptedStore<T> {
         location: &Path,
         ranges: &[Range<u64>],
     ) -> Result<Vec<Bytes>> {
-        for _ in 0..ATTEMPTS {
-            if let Some(texts) = self.get_all_once(location, ranges).await? {
+        let secret = self.secrets.get(location)?;
+        for _ in 1..ATTEMPTS {
+            if let Some(texts) = self.get_all_once(location, ranges, &secret).await? {
                 return Ok(texts);
             }
         }
-        Err(changing(location))
+        let start = ranges.iter().map(|range| range.start).min().unwrap_or_default();
+        let end = ranges.iter().map(|range| range.end).max().unwrap_or_default();
+        let options = GetOptions::new().with_range(Some(start..end));
+        let whole = self.get_whole(location, &options, &secret).await?;
+        let Some(whole) = whole else { return Err(changing(location)) };
+        let wanted = in_object(ranges, whole.meta.size)?;
+        let text = whole.bytes().await?;
+        let at = |offset: u64| (offset - start) as usize;
+        Ok(wanted.iter().map(|range| text.slice(at(range.start)..at(range.end))).collect())
     }
 
     async fn get_head(&self, location: &Path, options: &GetOptions) -> Result<Option<GetResult>> {
         let start = self.start(location, options).await?;
-        Ok(start.map(|Start { answer, layout, .. }| {
-            answer.with(layout, 0..layout.plaintext_len(), stream::empty().boxed())
-        }))
+        let Some(Start { answer, layout, .. }) = start else { return Ok(None) };
+        let range = wanted(options, &layout)?;
+        Ok(Some(answer.with(layout, range, stream::empty().boxed())))
     }
 
-    async fn get_whole(&self, location: &Path, options: &GetOptions) -> Result<Option<GetResult>> {
-        let secret = self.secrets.get(location)?;
-        let result = self.inner.get_opts(location, options.clone()).await?;
+    /// Reads all of an object with one request, and returns what is wanted of it.
+    async fn get_whole(
+        &self,
+        location: &Path,
+        options: &GetOptions,
+        secret: &OwnedSecret,
+    ) -> Result<Option<GetResult>> {
+        let whole = GetOptions { range: None, ..options.clone() };
+        let result = self.inner.get_opts(location, whole).await?;
         let (answer, mut reader) = Answer::split(result);
         let mut header = vec![0; HEADER_LEN];
         let filled = reader.fill(&mut header).await?;
@@ -148,17 +177,18 @@ impl<T: ObjectStore> EncryptedStore<T> {
 
         let layout = self.layout(location, options, &answer, &header).await?;
         let Some(layout) = layout else { return Ok(None) };
+        let range = wanted(options, &layout)?;
         let e_tag = answer.meta.e_tag.as_ref();
-        let text = if let Some(object) = self.cache.get(location, e_tag, &layout, &secret) {
+        let text = if let Some(object) = self.cache.get(location, e_tag, &layout, secret) {
             let (chunks, all) = (0..layout.chunks(), 0..layout.plaintext_len());
             decrypt::chunks(location.clone(), object, reader, chunks, all)
         } else {
             let limits = self.limits;
             let open = move |secret: &OwnedSecret| Opener::new(secret, &limits, &header);
-            let opener = self.stretching.run(secret, open).await?;
+            let opener = self.stretching.run(secret.clone(), open).await?;
             decrypt::whole(location.clone(), opener.map_err(|e| failed(location, e))?, reader)
         };
-        Ok(Some(answer.with(layout, 0..layout.plaintext_len(), text)))
+        Ok(Some(answer.with(layout, range.clone(), decrypt::cut(text, range))))
     }
 
     async fn get_range(
@@ -166,9 +196,9 @@ impl<T: ObjectStore> EncryptedStore<T> {
         location: &Path,
         options: &GetOptions,
         range: &GetRange,
+        secret: &OwnedSecret,
     ) -> Result<Option<GetResult>> {
-        let secret = self.secrets.get(location)?;
-        if let Some((version, object)) = self.expected(location, options, &secret) {
+        if let Some((version, object)) = self.expected(location, options, secret) {
             // If there is nothing to get, only the store knows whether the object has changed.
             let wanted = range.as_range(object.layout().plaintext_len()).unwrap_or_default();
             if !wanted.is_empty() {
@@ -179,7 +209,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let Some(Start { answer, header, layout }) = start else { return Ok(None) };
         let version = Version::new(location, options, &answer.meta);
         let wanted = range.as_range(layout.plaintext_len());
-        let known = self.cache.get(location, version.e_tag.as_ref(), &layout, &secret);
+        let known = self.cache.get(location, version.e_tag.as_ref(), &layout, secret);
         if let (Some(object), Ok(wanted)) = (known, &wanted)
             && !wanted.is_empty()
         {
@@ -201,12 +231,13 @@ impl<T: ObjectStore> EncryptedStore<T> {
                 false => Ok(self.fetch(&version, layout.sealed(data.clone())).await?.map(Some)),
             }
         };
-        let open = self.open(&version, secret.clone(), header, Some((layout, tail.start)));
+        let keys = self.keys(&version, secret, header, Some(layout)).await?;
+        let open = self.open(&version, keys, layout.sealed(tail.clone()));
         let (opened, data_result) = try_join!(open, fetch_data)?;
         let (Some((object, mut piece)), Some(data_result)) = (opened, data_result) else {
             return Ok(None);
         };
-        self.cache.insert(options, &answer.meta, secret, &object);
+        self.cache.insert(options, &answer.meta, secret.clone(), &object);
         let wanted = wanted.map_err(other)?;
 
         let in_tail = needed.start.max(tail.start)..needed.end;
@@ -250,24 +281,19 @@ impl<T: ObjectStore> EncryptedStore<T> {
         &self,
         location: &Path,
         ranges: &[Range<u64>],
+        secret: &OwnedSecret,
     ) -> Result<Option<Vec<Bytes>>> {
         let options = GetOptions::default();
-        let in_object = |layout: &Layout| {
-            let len = layout.plaintext_len();
-            let wanted = ranges.iter().map(|range| GetRange::from(range.clone()).as_range(len));
-            wanted.collect::<Result<Vec<_>, _>>()
-        };
-        let secret = self.secrets.get(location)?;
-        if let Some((version, object)) = self.expected(location, &options, &secret)
-            && let Ok(wanted) = in_object(&object.layout())
+        if let Some((version, object)) = self.expected(location, &options, secret)
+            && let Ok(wanted) = in_object(ranges, object.layout().plaintext_len())
         {
             return self.get_all_opened(&version, object, wanted).await;
         }
         let start = self.start(location, &options).await?;
         let Some(Start { answer, header, layout }) = start else { return Ok(None) };
         let version = Version::new(location, &options, &answer.meta);
-        let wanted = in_object(&layout);
-        let known = self.cache.get(location, version.e_tag.as_ref(), &layout, &secret);
+        let wanted = in_object(ranges, layout.plaintext_len());
+        let known = self.cache.get(location, version.e_tag.as_ref(), &layout, secret);
         if let (Some(object), Ok(wanted)) = (known, &wanted) {
             return self.get_all_opened(&version, object, wanted.clone()).await;
         }
@@ -276,12 +302,13 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let (_, mut groups) = plan(&layout, wanted.as_deref().unwrap_or_default());
         let tail = groups.pop_if(|group| group.end >= last).map_or(last, |group| group.start);
         let tail = tail.min(last)..last + 1;
-        let open = self.open(&version, secret.clone(), header, Some((layout, tail.start)));
+        let keys = self.keys(&version, secret, header, Some(layout)).await?;
+        let open = self.open(&version, keys, layout.sealed(tail.clone()));
         let (opened, pieces) = try_join!(open, self.fetch_all(&version, &layout, groups))?;
         let (Some((object, piece)), Some(mut pieces)) = (opened, pieces) else { return Ok(None) };
-        self.cache.insert(&options, &answer.meta, secret, &object);
+        self.cache.insert(&options, &answer.meta, secret.clone(), &object);
         pieces.push((tail, piece));
-        open_all(location, object, pieces, wanted.map_err(other)?).await.map(Some)
+        open_all(location, object, pieces, wanted?).await.map(Some)
     }
 
     async fn get_all_opened(
@@ -348,40 +375,47 @@ impl<T: ObjectStore> EncryptedStore<T> {
             // No file has this length. An attempt to open it says why.
             let secret = self.secrets.get(location)?;
             let version = Version::new(location, options, &answer.meta);
-            self.open(&version, secret, header.to_vec(), None).await?;
+            let keys = self.keys(&version, &secret, header.to_vec(), None).await?;
+            self.open(&version, keys, 0..0).await?;
         }
         Ok(layout)
     }
 
-    /// Opens an object with its last chunk. `from` has the layout that the header tells, and the
-    /// chunk from which on to return all.
+    /// Derives the keys of an object, unless it is known. The layout is the one that its header
+    /// tells.
+    async fn keys(
+        &self,
+        version: &Version<'_>,
+        secret: &OwnedSecret,
+        header: Vec<u8>,
+        layout: Option<Layout>,
+    ) -> Result<Keys> {
+        let (limits, cache, file_len) = (self.limits, self.cache.clone(), version.file_len);
+        let (location, e_tag) = (version.location.clone(), version.e_tag.clone());
+        let keys = self.stretching.run(secret.clone(), move |secret| {
+            // While this read waited for its turn, another one may have opened the object.
+            let known =
+                layout.and_then(|layout| cache.get(&location, e_tag.as_ref(), &layout, secret));
+            match known {
+                Some(object) => Ok(Keys::Known(object)),
+                None => Opening::new(secret, &limits, &header, file_len).map(Keys::New),
+            }
+        });
+        keys.await?.map_err(|error| failed(version.location, error))
+    }
+
+    /// Opens an object with its last chunk. Returns it with the end of the object that begins with
+    /// `tail`.
     async fn open(
         &self,
         version: &Version<'_>,
-        secret: OwnedSecret,
-        header: Vec<u8>,
-        from: Option<(Layout, u64)>,
+        keys: Keys,
+        tail: Range<u64>,
     ) -> Result<Option<(Arc<ChunkOpener>, Piece)>> {
-        let (location, file_len) = (version.location, version.file_len);
-        let keys = self.stretching.run(secret, {
-            let (limits, cache) = (self.limits, self.cache.clone());
-            let (location, e_tag) = (location.clone(), version.e_tag.clone());
-            move |secret| {
-                // While this read waited for its turn, another one may have opened the object.
-                let known = from
-                    .and_then(|(layout, _)| cache.get(&location, e_tag.as_ref(), &layout, secret));
-                match known {
-                    Some(object) => Ok(Keys::Known(object)),
-                    None => Opening::new(secret, &limits, &header, file_len).map(Keys::New),
-                }
-            }
-        });
-        let keys = keys.await?.map_err(|error| failed(location, error))?;
-        let mut tail = from.map(|(layout, chunk)| layout.sealed(chunk..layout.chunks()));
+        let location = version.location;
         let mut opening = match keys {
             Keys::New(opening) => opening,
             Keys::Known(object) => {
-                let tail = tail.unwrap_or_default();
                 let Some(result) = self.fetch(version, tail.clone()).await? else {
                     return Ok(None);
                 };
@@ -391,8 +425,9 @@ impl<T: ObjectStore> EncryptedStore<T> {
         };
         let mut last = None;
         while let Some(wanted) = opening.wants() {
-            // Only the first bytes that it wants can be the last chunk.
-            let start = tail.take().map_or(wanted.start, |tail| tail.start);
+            // The first bytes that it wants are the last chunk, unless the object is damaged.
+            let is_last = last.is_none() && wanted.end == tail.end;
+            let start = if is_last { tail.start.min(wanted.start) } else { wanted.start };
             let Some(result) = self.fetch(version, start..wanted.end).await? else {
                 return Ok(None);
             };
@@ -512,7 +547,18 @@ fn of_chunk<P>(parts: &mut [(Range<u64>, P)], chunk: u64) -> &mut P {
     &mut part.expect("every chunk that is wanted was fetched").1
 }
 
+/// What is wanted of an object.
+fn wanted(options: &GetOptions, layout: &Layout) -> Result<Range<u64>> {
+    let len = layout.plaintext_len();
+    options.range.as_ref().map_or(Ok(0..len), |range| range.as_range(len).map_err(other))
+}
+
+/// What is wanted of an object of this length.
+fn in_object(ranges: &[Range<u64>], len: u64) -> Result<Vec<Range<u64>>> {
+    let wanted = ranges.iter().map(|range| GetRange::from(range.clone()).as_range(len));
+    wanted.collect::<Result<_, _>>().map_err(other)
+}
+
 fn changing(location: &Path) -> Error {
-    let source = "the object changes again and again while it is read".into();
-    Error::Precondition { path: location.to_string(), source }
+    other(format!("{location}: the object changes again and again while it is read; try again"))
 }

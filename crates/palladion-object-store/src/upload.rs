@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
@@ -90,7 +90,7 @@ impl Encryption {
     }
 }
 
-/// Encrypts an upload, and cuts it into parts of one length.
+/// Encrypts an upload, and cuts it into parts.
 pub(crate) struct EncryptedUpload {
     location: Path,
     inner: Box<dyn MultipartUpload>,
@@ -98,10 +98,28 @@ pub(crate) struct EncryptedUpload {
     encryption: Option<Encryption>,
     /// The length of the longest part of the caller's.
     longest: usize,
-    /// The length of all parts but the last, once the first is complete.
-    part_len: Option<usize>,
-    /// Parts of the caller's that have not been uploaded.
-    unfinished: Arc<AtomicUsize>,
+    /// Bytes in the parts so far.
+    cut: usize,
+    /// Set once a part of the caller's fails. Each part that is not finished shares it.
+    failed: Arc<AtomicBool>,
+}
+
+/// A part of the caller's that is not uploaded yet. Dropped without success, after an error or with
+/// its future, it fails the upload.
+struct Unfinished(Option<Arc<AtomicBool>>);
+
+impl Unfinished {
+    fn succeed(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(failed) = &self.0 {
+            failed.store(true, Ordering::Relaxed);
+        }
+    }
 }
 
 impl EncryptedUpload {
@@ -111,15 +129,26 @@ impl EncryptedUpload {
             inner,
             encryption: Some(encryption),
             longest: 0,
-            part_len: None,
-            unfinished: Arc::default(),
+            cut: 0,
+            failed: Arc::default(),
         }
+    }
+
+    fn error(&self, what: &str) -> object_store::Error {
+        other(format!("{}: {what}", self.location))
+    }
+
+    /// Takes what encrypts the upload, unless it can no longer succeed.
+    fn take(&mut self) -> Result<Encryption> {
+        if self.failed.load(Ordering::Relaxed) {
+            return Err(self.error("a part of the upload failed; abort it and start again"));
+        }
+        self.encryption.take().ok_or_else(|| self.error("the upload has ended"))
     }
 
     /// Encrypts more, and returns the uploads of the parts that are now complete.
     fn write(&mut self, data: &PutPayload) -> Result<Vec<UploadPart>> {
-        let ended = || other(format!("{}: the upload has ended", self.location));
-        let mut encryption = self.encryption.take().ok_or_else(ended)?;
+        let mut encryption = self.take()?;
         encryption.write(data).map_err(|error| failed(&self.location, error))?;
         self.longest = self.longest.max(data.content_length());
         let parts = self.cut(&mut encryption);
@@ -129,48 +158,49 @@ impl EncryptedUpload {
 
     /// Begins to upload the parts that are complete.
     fn cut(&mut self, encryption: &mut Encryption) -> Vec<UploadPart> {
-        if self.part_len.is_none() && encryption.sealed.len() >= MIN_PART {
-            // As long as it takes to need no more parts than the caller.
-            self.part_len = Some(sealed_len(encryption.size, self.longest).max(MIN_PART));
-        }
         let mut parts = Vec::new();
-        while let Some(len) = self.part_len.filter(|len| encryption.sealed.len() >= *len) {
-            let part = encryption.sealed.split_to(len).freeze();
-            parts.push(self.inner.put_part(part.into()));
+        loop {
+            // With parts as long as the caller's longest, there is at most one more. If the store
+            // would not take parts as short as the caller's, 10,000 are enough for any object.
+            let len = match self.longest < MIN_PART {
+                true => MIN_PART.max(self.cut / 1000),
+                false => sealed_len(encryption.size, self.longest),
+            };
+            if encryption.sealed.len() < len {
+                return parts;
+            }
+            self.cut += len;
+            parts.push(self.inner.put_part(encryption.sealed.split_to(len).freeze().into()));
         }
-        parts
     }
 }
 
 #[async_trait]
 impl MultipartUpload for EncryptedUpload {
     fn put_part(&mut self, data: PutPayload) -> UploadPart {
-        // Only success takes it back: not an error, and not a future that was dropped.
-        self.unfinished.fetch_add(1, Ordering::Relaxed);
         let parts = match self.write(&data) {
             Ok(parts) => parts,
             Err(error) => return ready(Err(error)).boxed(),
         };
-        let unfinished = self.unfinished.clone();
+        let unfinished = Unfinished(Some(self.failed.clone()));
         async move {
             try_join_all(parts).await?;
-            unfinished.fetch_sub(1, Ordering::Relaxed);
+            unfinished.succeed();
             Ok(())
         }
         .boxed()
     }
 
     async fn complete(&mut self) -> Result<PutResult> {
-        let location = self.location.clone();
-        let encryption = self.encryption.take();
-        let unfinished = self.unfinished.load(Ordering::Relaxed);
-        let (Some(mut encryption), 0) = (encryption, unfinished) else {
-            return Err(other(format!(
-                "{location}: cannot complete the upload: it has ended or failed, or {unfinished} \
-                 parts are not uploaded yet"
+        let unfinished = Arc::strong_count(&self.failed) - 1;
+        if unfinished > 0 {
+            return Err(self.error(&format!(
+                "cannot complete the upload yet: await the futures that put_part returned \
+                 (unfinished: {unfinished}), then call complete again"
             )));
-        };
-        encryption.seal(true).map_err(|error| failed(&location, error))?;
+        }
+        let mut encryption = self.take()?;
+        encryption.seal(true).map_err(|error| failed(&self.location, error))?;
         let mut parts = self.cut(&mut encryption);
         if !encryption.sealed.is_empty() {
             parts.push(self.inner.put_part(encryption.sealed.freeze().into()));

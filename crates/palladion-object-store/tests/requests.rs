@@ -6,7 +6,7 @@ use std::sync::Arc;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt};
-use palladion_file::{ChunkSize, HEADER_LEN};
+use palladion_file::{ChunkSize, HEADER_LEN, KdfParams, Passphrase};
 use palladion_object_store::EncryptedStore;
 
 use crate::random::Random;
@@ -96,6 +96,23 @@ async fn each_way_to_read() {
     }
     let expected = [chunks(size, 5..13), chunks(size, 60..61), chunks(size, 91..92)];
     assert_eq!(log.take_gets(), expected);
+}
+
+/// With a passphrase, an object that was read whole is remembered, so that it is stretched once.
+#[tokio::test]
+async fn whole_objects_with_a_passphrase() {
+    let spy = Spy::new(Arc::new(InMemory::new()));
+    let log = spy.log.clone();
+    let store = EncryptedStore::new(spy, Passphrase::new("words"));
+    let store = store.kdf(KdfParams::new(8, 1, 1).unwrap());
+    for (len, requests) in [(0, 4), (5, 3), (3_000_000, 4)] {
+        let path = Path::from(len.to_string());
+        store.put(&path, text(len).into()).await.unwrap();
+        for _ in 0..2 {
+            assert_eq!(store.get(&path).await.unwrap().bytes().await.unwrap(), text(len));
+        }
+        assert_eq!(log.take_gets().len(), requests, "{len}");
+    }
 }
 
 #[tokio::test]

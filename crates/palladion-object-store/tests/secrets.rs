@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{Either, join_all, pending, select};
+use futures_util::future::{Either, join, join_all, pending, select};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{Error, ObjectStore, ObjectStoreExt};
@@ -184,6 +184,28 @@ async fn secrets_that_are_withdrawn_or_replaced() {
         }
         *secret.lock().unwrap() = Some([1; 32]);
     }
+}
+
+/// A key that is kept in the store, encrypted with a passphrase.
+#[tokio::test]
+async fn a_key_under_a_passphrase() {
+    let (memory, path) = (Arc::new(InMemory::new()), Path::from("key"));
+    let store = |words: &str| {
+        let store = EncryptedStore::new(memory.clone(), Passphrase::new(words));
+        store.kdf(KdfParams::new(8, 1, 1).unwrap())
+    };
+    let (one, two) = (store("words"), store("words"));
+    // Both find none. One creates it.
+    let (key, same) = join(one.load_or_create_key(&path), two.load_or_create_key(&path)).await;
+    let key = key.unwrap();
+    assert_eq!(same.unwrap(), key);
+    assert_eq!(one.load_or_create_key(&path).await.unwrap(), key);
+
+    let error = store("other").load_or_create_key(&path).await.unwrap_err();
+    assert!(matches!(file_error(&error), Some(FileError::WrongPassphrase)), "{error}");
+    one.put(&path, "no key".into()).await.unwrap();
+    let error = one.load_or_create_key(&path).await.unwrap_err().to_string();
+    assert!(error.contains("key: not a Palladion key"), "{error}");
 }
 
 #[tokio::test]

@@ -21,7 +21,8 @@ pub trait Storage {
     ///
     /// [`ErrorKind::UnexpectedEof`] if there are fewer; whatever else may happen.
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()>;
-    /// Writes all of the buffer from `offset` on.
+    /// Writes all of the buffer from `offset` on. If the program ends while the first 64 bytes, the
+    /// header, are written in part, the file cannot be opened again.
     ///
     /// # Errors
     ///

@@ -78,7 +78,8 @@ const MAX_MESSAGES: u64 = 1 << 48;
 const MAX_FORGERIES: u64 = 1 << 48;
 
 /// Adds the AEGIS suites to any provider: before its own suites where the CPU has AES instructions,
-/// otherwise after them, as the draft recommends.
+/// otherwise after them, as the draft recommends. A suite that the provider already has is
+/// moved there.
 ///
 /// A server of rustls takes the client's first suite that it knows, unless
 /// [`ServerConfig::ignore_client_order`](rustls::ServerConfig::ignore_client_order) is set.
