@@ -10,12 +10,6 @@ use palladion_reference::file::{
     Cipher, HEADER_LEN, OVERHEAD, Reader, Secret, fields, header, with_checksum,
 };
 
-use make_vectors::{folder, hex};
-
-#[allow(dead_code)] // its own `main`
-#[path = "make_vectors.rs"]
-pub mod make_vectors;
-
 const PASSPHRASE: &str = "correct horse battery staple";
 const CHEAP: [u32; 3] = [8, 1, 1];
 /// What Argon2id makes of the passphrase and the salt at these costs.
@@ -25,6 +19,10 @@ const CHUNK: usize = 1024;
 /// A full chunk in the file.
 const SEALED: usize = CHUNK + OVERHEAD;
 const LAST: u32 = 1 << 31;
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// The master key counts from 0, the salt from 0x80.
 fn counting(first: u8) -> [u8; 32] {
@@ -530,7 +528,8 @@ pub const NAME: &str = "file-answers.txt";
 #[allow(dead_code)] // when this file is a module of the tests
 fn main() -> std::io::Result<()> {
     let contents = contents();
-    std::fs::write(folder().join(NAME), &contents)?;
+    let vectors = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("vectors");
+    std::fs::write(vectors.join(NAME), &contents)?;
     println!("{NAME}: {} bytes", contents.len());
     Ok(())
 }

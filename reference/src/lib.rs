@@ -13,8 +13,8 @@
 //!
 //! Lengths are in bytes here where the RFC counts bits.
 //!
-//! [`file`] and [`raf`] are file formats that use AEGIS, written from their descriptions in the same
-//! way.
+//! [`mod@file`] and [`raf`] are file formats that use AEGIS, written from their descriptions in the
+//! same way.
 
 #![forbid(unsafe_code)]
 
