@@ -9,24 +9,7 @@ use palladion_file::{
 };
 
 use crate::common::threads;
-use crate::file_answers::{Answers, File, plaintext};
-
-fn name(error: &Error) -> &'static str {
-    match error {
-        Error::NotPalladion => "not-palladion",
-        Error::Truncated { .. } => "truncated",
-        Error::HeaderDamaged => "damaged-header",
-        Error::UnsupportedVersion(_) => "unsupported-version",
-        Error::UnsupportedHeader { .. } => "unsupported-header",
-        Error::NeedsKey => "needs-key",
-        Error::NeedsPassphrase => "needs-passphrase",
-        Error::KdfTooCostly { .. } => "too-costly",
-        Error::WrongKey | Error::WrongPassphrase => "wrong-key",
-        Error::Damaged { .. } => "damaged",
-        Error::TrailingData { .. } => "trailing-data",
-        other => panic!("{other:?}"),
-    }
-}
+use crate::file_answers::{Answers, File, name, plaintext};
 
 fn inner(error: io::Error) -> Error {
     error.downcast().unwrap()

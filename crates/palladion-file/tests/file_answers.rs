@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use palladion_file::Error;
+
 /// A file, and the answers.
 pub struct File {
     pub name: String,
@@ -21,6 +23,24 @@ pub struct Answers {
     pub key: [u8; 32],
     pub passphrase: String,
     pub files: Vec<File>,
+}
+
+/// The word for an error.
+pub fn name(error: &Error) -> &'static str {
+    match error {
+        Error::NotPalladion => "not-palladion",
+        Error::Truncated { .. } => "truncated",
+        Error::HeaderDamaged => "damaged-header",
+        Error::UnsupportedVersion(_) => "unsupported-version",
+        Error::UnsupportedHeader { .. } => "unsupported-header",
+        Error::NeedsKey => "needs-key",
+        Error::NeedsPassphrase => "needs-passphrase",
+        Error::KdfTooCostly { .. } => "too-costly",
+        Error::WrongKey | Error::WrongPassphrase => "wrong-key",
+        Error::Damaged { .. } => "damaged",
+        Error::TrailingData { .. } => "trailing-data",
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Byte i of a plaintext is i mod 251.

@@ -99,7 +99,7 @@ pub(crate) struct EncryptedUpload {
     /// The length of the longest part of the caller's.
     longest: usize,
     /// Bytes in the parts so far.
-    cut: usize,
+    cut: u64,
     /// Set once a part of the caller's fails. Each part that is not finished shares it.
     failed: Arc<AtomicBool>,
 }
@@ -160,18 +160,25 @@ impl EncryptedUpload {
     fn cut(&mut self, encryption: &mut Encryption) -> Vec<UploadPart> {
         let mut parts = Vec::new();
         loop {
-            // With parts as long as the caller's longest, there is at most one more. If the store
-            // would not take parts as short as the caller's, 10,000 are enough for any object.
-            let len = match self.longest < MIN_PART {
-                true => MIN_PART.max(self.cut / 1000),
-                false => sealed_len(encryption.size, self.longest),
-            };
+            let len = part_len(encryption.size, self.longest, self.cut);
             if encryption.sealed.len() < len {
                 return parts;
             }
-            self.cut += len;
+            self.cut += len as u64;
             parts.push(self.inner.put_part(encryption.sealed.split_to(len).freeze().into()));
         }
+    }
+}
+
+/// The length of the next part, if the caller's longest has this length and so much was cut.
+///
+/// Parts as long as the caller's longest are at most one more than the caller's. S3 does not take
+/// parts shorter than `MIN_PART`. A caller whose parts are need not mind its limit of 10,000 parts:
+/// these are enough for 5 TiB.
+fn part_len(size: ChunkSize, longest: usize, cut: u64) -> usize {
+    match longest < MIN_PART {
+        true => MIN_PART.max((cut / 1000).try_into().unwrap_or(usize::MAX)),
+        false => sealed_len(size, longest),
     }
 }
 
@@ -221,5 +228,16 @@ impl fmt::Debug for EncryptedUpload {
             .field("location", &self.location)
             .field("inner", &self.inner)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_parts_are_enough_for_a_long_object() {
+        let parts = (0..10_000).fold(0, |cut, _| cut + part_len(ChunkSize::MIN, 1, cut) as u64);
+        assert!(parts > 5 << 40, "{parts}");
     }
 }

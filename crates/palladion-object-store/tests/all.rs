@@ -1,6 +1,9 @@
 //! All tests of the public interface.
 
+mod answers;
 mod damage;
+#[path = "../../palladion-file/tests/file_answers.rs"]
+mod file_answers;
 mod integration;
 mod model;
 #[path = "../../palladion/tests/common/random.rs"]

@@ -79,9 +79,9 @@ fn odd_parts() {
     });
 }
 
-/// Parts that grow are hardly more than the caller's, and short ones never more than S3 takes.
+/// Parts that grow are at most one more than the caller's.
 #[tokio::test]
-async fn many_parts() {
+async fn growing_parts() {
     let (store, log, path) = store();
     let mut upload = store.put_multipart(&path).await.unwrap();
     for number in 0..30 {
