@@ -213,8 +213,10 @@ impl<'a> Finder<'a> {
         let (bytes, starts) = (window.bytes(), window.up_to(self.size.buffer_len() + 3));
         // The likely numbers for everything that may be a chunk come before the others.
         for (first, count) in [(0, 3), (3, usize::MAX)] {
-            for (at, frame) in starts.array_windows().enumerate() {
-                let Some(chunk) = Chunk::from_frame(*frame, here, self.size) else { continue };
+            for at in 0..starts.len() {
+                let frame = starts[at..].first_chunk();
+                let chunk = frame.and_then(|f| Chunk::from_frame(*f, here, self.size));
+                let Some(chunk) = chunk else { continue };
                 if chunk.last && !(window.ended && at + chunk.sealed_len() == bytes.len()) {
                     continue;
                 }
