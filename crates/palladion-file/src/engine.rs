@@ -76,8 +76,8 @@ pub(crate) fn run<T: Send>(
     engine.output.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
 }
 
-/// The first panic of a scope's threads. [`thread::scope`] would replace it by one of its own, which
-/// does not say what happened.
+/// The first panic of a scope's threads. [`thread::scope`] would replace it by one of its own,
+/// which does not say what happened.
 #[derive(Default)]
 pub(crate) struct Panics(Mutex<Option<Box<dyn Any + Send>>>);
 

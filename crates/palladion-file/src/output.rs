@@ -11,17 +11,20 @@
 //! or if an error leaves the scope of the file. A library that cannot know whether it is called
 //! after a success or a failure does not take it for a success. What goes to a stream that the
 //! library did not open, such as a socket, is discarded by leaving it without an end: every reader
-//! of it says "truncated". So there are two calls in every language:
+//! of it says "truncated". Every language has a call for each:
 //!
-//! | | says that the file is complete | discards it |
-//! | --- | --- | --- |
-//! | Rust, a name | [`Output::commit`], [`rename_all`] | dropping the [`Output`] |
-//! | Rust, a stream | [`EncryptWriter::finish`](crate::EncryptWriter::finish), [`Encryptor::run`](crate::Encryptor::run) that returns `Ok`; with tokio, `shutdown` | dropping the writer |
-//! | C | `palladion_encrypt_finish`, `palladion_decrypt_finish` | `…_free` without it |
-//! | Python | `commit()`, `close()`, the end of `with` | `discard()`, an exception in `with`, `close()` after an error |
-//! | JavaScript | `close()` of the stream, `encryptFileTo`, `decryptFileTo` that resolve | `abort()`, a rejected promise, an `AbortSignal` |
-//! | Go | `Close`, `WriteFile` that returns nil | `Abort`, an error from the function given to `WriteFile` |
-//! | the command | exit status 0 | every other exit status, and signals |
+//! * Rust, a name: [`Output::commit`] or [`rename_all`] completes it; dropping the [`Output`]
+//!   discards it. A stream: [`EncryptWriter::finish`](crate::EncryptWriter::finish), or `shutdown`
+//!   with tokio, completes it; dropping the writer discards it.
+//! * C: `palladion_encrypt_file` and `palladion_decrypt_file` complete the output if they return 0.
+//!   `palladion_stream_push` with `last` completes a stream; `palladion_stream_free` before that
+//!   discards it.
+//! * Python: `commit`, `close` and the normal end of `with` complete it; `discard`, and an
+//!   exception that leaves `with`, discard it.
+//! * JavaScript: the end of a stream completes it; an error, or cancelling it, discards it.
+//!   `encryptFileTo` and `decryptFileTo` complete a file if their promise is fulfilled.
+//! * Go: `Close` completes it, `Abort` discards it. `WriteFile` completes a file if it returns nil.
+//! * The command: an output is complete if the exit status is 0.
 //!
 //! # What a name means
 //!

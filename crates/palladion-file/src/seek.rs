@@ -58,9 +58,9 @@ pub(crate) const KEPT_CHUNKS: usize = 4;
 /// ```
 ///
 /// A read of less than a chunk reads and decrypts the whole chunk. The last few are kept: the next
-/// read there costs no more than a copy. Whole chunks are decrypted straight into the caller's buffer,
-/// on all cores where that pays. Write files with a smaller [`ChunkSize`] if you read little at a
-/// time from many places.
+/// read there costs no more than a copy. Whole chunks are decrypted straight into the caller's
+/// buffer, on all cores where that pays. Write files with a smaller [`ChunkSize`] if you read
+/// little at a time from many places.
 ///
 /// A file that another program overwrites in place while it is open gives errors, not wrong data.
 pub struct SeekReader<S> {

@@ -1,5 +1,5 @@
-//! The library reads what the reference writes, which is written from `docs/file-format.md`, and the
-//! test vectors there are right.
+//! The library reads what the reference writes, which is written from `docs/file-format.md`, and
+//! the test vectors there are right.
 
 use palladion_file::sans_io::Sealer;
 use palladion_file::{

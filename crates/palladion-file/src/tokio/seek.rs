@@ -22,8 +22,8 @@ use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
 ///
 /// It opens a file with its header and its last chunk, as [`crate::SeekReader`] does: the
 /// [length](Self::len) is authentic, a file that was cut or extended is an error at once, and a
-/// damaged chunk spoils the reads that touch it, and no others. It keeps the last few chunks that it
-/// decrypted.
+/// damaged chunk spoils the reads that touch it, and no others. It keeps the last few chunks that
+/// it decrypted.
 pub struct SeekReader<R> {
     input: R,
     chunks: Arc<ChunkOpener>,
