@@ -209,7 +209,7 @@ impl<'a> Finder<'a> {
         here: u64,
         window: &Window<impl Read>,
     ) -> Result<Option<(usize, Chunk)>, Error> {
-        self.budget = self.budget.saturating_add(16 * self.size.buffer_len());
+        self.budget = self.budget.saturating_add(8 * self.size.buffer_len());
         let (bytes, starts) = (window.bytes(), window.up_to(self.size.buffer_len() + 3));
         // The likely numbers for everything that may be a chunk come before the others.
         for (first, count) in [(0, 3), (3, usize::MAX)] {

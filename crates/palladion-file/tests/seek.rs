@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::*;
 use crate::random::{Random, with_new_seeds};
-use palladion_file::sans_io::{Layout, Opening};
+use palladion_file::sans_io::{Layout, Opening, Sealer};
 use palladion_file::{
     Algorithm, ChunkSize, EncryptWriter, Encryptor, Error, KdfLimits, ReadAt, SeekReader,
 };
@@ -428,6 +428,27 @@ fn chunks_in_longer_and_shorter_buffers() {
             assert!(matches!(error, Error::Truncated { .. }), "{error:?}");
         }
     }
+}
+
+/// The last chunk has the length that it had when the file was opened.
+#[test]
+fn another_last_chunk() {
+    let sealed = |len: usize| {
+        let (size, salt) = (ChunkSize::MIN, [5; 32]);
+        let sealer = Sealer::new(&key(), Algorithm::default(), size, cheap(), &salt);
+        let (mut sealer, header) = sealer.unwrap();
+        let mut chunk = vec![0; len + OVERHEAD];
+        sealer.seal(&mut chunk, true).unwrap();
+        (header, chunk)
+    };
+    let (header, mut chunk) = sealed(100);
+    let len = (HEADER + chunk.len()) as u64;
+    let opening = Opening::new(&key(), &KdfLimits::default(), &header, len).unwrap();
+    let chunks = opening.give(&mut chunk).unwrap().finish();
+    let mut other = sealed(50).1;
+    other.resize(chunk.len(), 0);
+    let error = chunks.open(0, &mut other).unwrap_err();
+    assert!(matches!(error, Error::Damaged { chunk: 0, .. }), "{error:?}");
 }
 
 /// An opening wants the first frame, if it did not get it, the last chunk, and a few frames if that
