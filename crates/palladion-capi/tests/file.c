@@ -105,27 +105,6 @@ static void changed_files(void)
             CHECK(opens(key, file, sealed + more, pieces[p], text, len) ==
                   PALLADION_FILE_EXTENDED);
     }
-    /* Chunks in another order, and one that is missing. */
-    static uint8_t other[ROOM];
-    memcpy(other, file, sealed);
-    memcpy(other + HEADER, file + HEADER + SEALED_CHUNK, SEALED_CHUNK);
-    memcpy(other + HEADER + SEALED_CHUNK, file + HEADER, SEALED_CHUNK);
-    CHECK(opens(key, other, sealed, ROOM, text, len) == PALLADION_FILE_DAMAGED);
-    memcpy(other, file, HEADER + SEALED_CHUNK);
-    memcpy(other + HEADER + SEALED_CHUNK, file + HEADER + 2 * SEALED_CHUNK, 136);
-    CHECK(opens(key, other, HEADER + SEALED_CHUNK + 136, ROOM, text, len) ==
-          PALLADION_FILE_DAMAGED);
-    CHECK(opens(key, text, 500, ROOM, text, 0) == PALLADION_FILE_NOT_PALLADION);
-
-    /* What a later release may write: an intact header of version 2. */
-    static const uint8_t magic[9] = { 0x89, 'P', 'L', 'D', '\r', '\n', 0x1a, '\n', 2 };
-    static const uint8_t checksum[32] = { 0x3a, 0xef, 0x57, 0x72, 0x14, 0x0c, 0x2e, 0xeb, 0x52,
-        0x85, 0xda, 0x35, 0x98, 0xaa, 0x0f, 0x9a, 0x2e, 0xf8, 0xe8, 0xf0, 0x90, 0x2e, 0xad, 0x9c,
-        0x88, 0xfd, 0x20, 0x7c, 0x6c, 0x32, 0x41, 0x3c };
-    memset(other, 0, HEADER);
-    memcpy(other, magic, sizeof magic);
-    memcpy(other + 96, checksum, sizeof checksum);
-    CHECK(opens(key, other, HEADER, ROOM, text, 0) == PALLADION_FILE_UNSUPPORTED);
 }
 
 static void wrong_secrets(void)
