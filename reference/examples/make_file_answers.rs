@@ -201,27 +201,15 @@ impl Answers {
     fn headers(&mut self) {
         self.comment("Someone with the key wrote such a header.");
         let key = counting(0);
-        let values: [(usize, &[u8]); 19] = [
+        let mut values: Vec<(usize, &[u8])> = vec![
             (8, &[0, 2, 255]),
             (9, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 255]),
             (10, &[2, 3, 255]),
             (11, &[0, 1, 9, 10, 11, 20, 24, 25, 31, 32, 64, 255]),
-            (12, &[1]),
-            (13, &[1]),
-            (14, &[1]),
-            (15, &[128]),
-            (48, &[1]),
-            (49, &[1]),
-            (51, &[1]),
-            (52, &[1]),
-            (55, &[1]),
-            (56, &[1]),
-            (59, &[1]),
-            (60, &[1]),
-            (61, &[1]),
-            (62, &[1]),
-            (63, &[128]),
         ];
+        let zeros = [12, 13, 14, 15, 48, 49, 51, 52, 55, 56, 59, 60, 61, 62, 63];
+        let value = |at| if matches!(at, 15 | 63) { &[128][..] } else { &[1] };
+        values.extend(zeros.map(|at| (at, value(at))));
         for (at, values) in values {
             for &value in values {
                 let fields = set_field(with_key(), at, &[value]);
@@ -248,32 +236,17 @@ impl Answers {
             self.made(&format!("passphrase-byte-{at}-is-1"), "passphrase", fields, stretched());
         }
         self.comment("Other costs. Where they are allowed, the passphrase is a wrong one.");
-        for costs in [
-            [0, 0, 0],
-            [0, 1, 1],
-            [7, 1, 1],
-            [8, 0, 1],
-            [8, 1, 0],
-            [15, 1, 2],
-            [16, 1, 2],
-            [127, 1, 16],
-            [128, 16, 16],
-            [136, 1, 17],
-            [135, 1, 17],
-            [8, 17, 1],
-            [(1 << 20) + 1, 1, 1],
-            [u32::MAX, 1, 1],
-            [8, u32::MAX, 1],
-            [u32::MAX, u32::MAX, 1],
-            [1 << 20, 5, 1],
-            [(1 << 18) + 1, 16, 1],
-            [0x7ff_fff7, 1, 0xff_ffff],
-            [0x7ff_fff8, 1, 0xff_ffff],
-            [0x800_0000, 1, 0x100_0000],
-            [u32::MAX, 1, 0x100_0000],
-            [u32::MAX, 1, 0x1fff_ffff],
-            [u32::MAX; 3],
-        ] {
+        const MOST: u32 = u32::MAX;
+        #[rustfmt::skip]
+        let all_costs = [
+            [0, 0, 0], [0, 1, 1], [7, 1, 1], [8, 0, 1], [8, 1, 0], [15, 1, 2], [16, 1, 2],
+            [127, 1, 16], [128, 16, 16], [136, 1, 17], [135, 1, 17], [8, 17, 1],
+            [(1 << 20) + 1, 1, 1], [MOST, 1, 1], [8, MOST, 1], [MOST, MOST, 1],
+            [1 << 20, 5, 1], [(1 << 18) + 1, 16, 1],
+            [0x7ff_fff7, 1, 0xff_ffff], [0x7ff_fff8, 1, 0xff_ffff],
+            [0x800_0000, 1, 0x100_0000], [MOST, 1, 0x100_0000], [MOST, 1, 0x1fff_ffff], [MOST; 3],
+        ];
+        for costs in all_costs {
             let [memory, passes, lanes] = costs;
             let name = format!("costs-{memory}-{passes}-{lanes}");
             self.made(&name, "passphrase", with_costs(costs), counting(0));
