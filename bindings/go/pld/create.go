@@ -111,7 +111,7 @@ func createOutput(name string) (*output, error) {
 	mode := fs.FileMode(0o600)
 	switch {
 	case err == nil && !old.Mode().IsRegular() || isDescriptor(name):
-		return fail(errors.New("not a regular file"))
+		return fail(errors.New("not a regular file: use NewWriter"))
 	case err != nil && (name == "" || !errors.Is(err, fs.ErrNotExist)):
 		return fail(err)
 	case err != nil:

@@ -18,7 +18,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Key is a master key: 32 bytes, from which the key of each file is derived.
+// A Key is a master key: 32 bytes, from which the key of each file is derived. Hold it as a *Key:
+// package fmt prints the bytes of a Key if that is a field that is not exported.
 type Key [32]byte
 
 // NewKey returns a random key.
@@ -84,7 +85,8 @@ var (
 // The longest key file in bytes, as for the command. A longer file is something else.
 const longestKeyFile = 64 << 10
 
-// MarshalText returns the text of a key file: a line with the key, and one that checks it.
+// MarshalText returns the text of a key file: a line with the key, and one that checks it. So
+// packages like encoding/json write the key.
 func (k *Key) MarshalText() ([]byte, error) {
 	text := make([]byte, 0, 128)
 	text = append(text, keyPrefix...)

@@ -283,7 +283,7 @@ type WriterOptions struct {
 	// Variant is the algorithm; by default AEGIS-256X2. Those of AEGIS-256 have keys of 256 bits.
 	Variant palladion.Variant
 	// ChunkSize is the size of chunks in bytes, a power of two from 1 KiB to 16 MiB; by default
-	// 1 MiB. Readers and writers need memory for one.
+	// 1 MiB. A Writer and a Reader need memory for one.
 	ChunkSize int
 	// Cost is that of the passphrase; by default DefaultCost. It has at most 255 lanes. Readers
 	// refuse a file that costs more than DefaultLimits, unless they are given higher ones.
@@ -376,6 +376,11 @@ func (h *header) parseFrame(frame []byte, counter uint64) (chunk, error) {
 // fails returns an error that names the chunk.
 func (c chunk) fails(err error) error {
 	return fmt.Errorf("%w: chunk %d, at byte %d", err, c.counter, c.start)
+}
+
+// isFollowed returns the error for what follows the last chunk.
+func (c chunk) isFollowed() error {
+	return fmt.Errorf("%w, from byte %d on", ErrTrailingData, c.end())
 }
 
 // end returns where the chunk ends in the file.

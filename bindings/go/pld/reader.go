@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"sync"
@@ -54,15 +55,15 @@ func ReadFile(name string, secret Secret, limits *Limits) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	var data []byte
 	r, err := NewReader(f, secret, limits)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		defer r.Close()
+		data, err = io.ReadAll(r)
 	}
-	defer r.Close()
-	data, err := io.ReadAll(r)
 	if err != nil {
 		clear(data)
-		return nil, err
+		return nil, &fs.PathError{Op: "decrypt", Path: name, Err: err}
 	}
 	return data, nil
 }
@@ -91,7 +92,7 @@ func (r *Reader) readChunk() ([]byte, error) {
 		if _, err := io.ReadFull(r.in, one[:]); err != nil {
 			return nil, err // EOF, as it should be
 		}
-		return nil, r.chunk.fails(ErrTrailingData)
+		return nil, r.chunk.isFollowed()
 	}
 	var frame [frameSize]byte
 	n, err := io.ReadFull(r.in, frame[:])
@@ -131,9 +132,9 @@ func (r *Reader) Close() error {
 // A File decrypts any part of a file. Several goroutines may call ReadAt at once; Read and Seek
 // belong to one.
 //
-// A File keeps the chunks that were read last, in up to 4 MiB of memory and at least two; see
-// [File.SetCacheSize]. Reads that touch more chunks at once than fit in 32 MiB wait for others, but
-// as many as there are CPUs never do.
+// A File keeps the chunks that were read last: 4 MiB of them, and at least two; see
+// [File.SetCacheSize]. While it is read, it has as many chunks in memory as are being read, up to
+// 32 MiB, or one for each CPU if that is more. Further reads wait.
 type File struct {
 	in     io.ReaderAt
 	header *header
@@ -271,9 +272,9 @@ func (f *File) fault(number int64) error {
 // fault returns what is wrong with an authentic chunk in the wrong place.
 func (x *cached) fault() error {
 	if x.chunk.last {
-		return x.chunk.fails(ErrTrailingData)
+		return x.chunk.isFollowed()
 	}
-	return x.chunk.fails(ErrTruncated)
+	return chunk{counter: x.chunk.counter + 1, start: x.chunk.end()}.fails(ErrTruncated)
 }
 
 // load returns an authentic chunk, which the caller releases.

@@ -68,8 +68,8 @@ func (w *Writer) Write(data []byte) (int, error) {
 	return n, w.err
 }
 
-// ReadFrom encrypts all that r returns; [io.Copy] calls it. If r fails, Close fails too, unless more
-// is written before.
+// ReadFrom encrypts all that r returns; [io.Copy] calls it. If r fails, Close fails too, unless
+// more is written before.
 func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	err = errPanicked
 	defer func() { w.unread = err }()
