@@ -518,20 +518,30 @@ func TestCache(t *testing.T) {
 	if wait.Wait(); in.count.Load() != 1 {
 		t.Errorf("%d reads of one chunk", in.count.Load())
 	}
+	in.err = io.ErrClosedPipe
+	if _, err := f.ReadAt(make([]byte, 1), 30<<20); err != io.ErrClosedPipe {
+		t.Error(err)
+	}
+	in.err = nil
+	at(f, 30)
 	f.Close()
 }
 
-// counting counts reads, which wait for its gate.
+// counting counts reads, which wait for its gate, and may fail.
 type counting struct {
 	io.ReaderAt
 	count atomic.Int32
 	gate  chan struct{}
+	err   error
 }
 
 func (c *counting) ReadAt(b []byte, at int64) (int, error) {
 	c.count.Add(1)
 	if c.gate != nil {
 		<-c.gate
+	}
+	if c.err != nil {
+		return 0, c.err
 	}
 	return c.ReaderAt.ReadAt(b, at)
 }
