@@ -211,6 +211,7 @@ func (f *File) SetCacheSize(bytes int64) {
 	f.keep = int(min(max(1, bytes/size), 1<<30))
 	f.most = max(f.keep, int(32<<20/size), runtime.GOMAXPROCS(0))
 	f.trim()
+	f.released.Broadcast()
 }
 
 // openEnd verifies the last chunk, which proves where the file ends, or finds out what is wrong.
