@@ -73,3 +73,35 @@ func TestKeyFilesOfOthers(t *testing.T) {
 	}()
 	check(pipe, "a pipe", "")
 }
+
+// TestAccess keeps the permissions of a file that is replaced, and symbolic links.
+func TestAccess(t *testing.T) {
+	folder := t.TempDir()
+	name, link := filepath.Join(folder, "file"), filepath.Join(folder, "link")
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	modeOf := func(name string) fs.FileMode { return must(os.Stat(name)).Mode() }
+	defer syscall.Umask(syscall.Umask(0o027))
+	check(pld.WriteFile(name, nil, testKey(), nil))
+	if mode := modeOf(name); mode != 0o640 {
+		t.Error(mode)
+	}
+	check(os.Symlink("file", link))
+	for _, mode := range []fs.FileMode{0o666, 0o600, 0o400, 0o604} {
+		check(os.Chmod(name, mode))
+		f := must(pld.Create(link, testKey(), nil))
+		temporary := must(filepath.Glob(filepath.Join(folder, ".palladion-*.tmp")))
+		if len(temporary) != 1 || modeOf(temporary[0]) != 0o600 || f.Commit() != nil ||
+			modeOf(name) != mode || must(os.Readlink(link)) != "file" {
+			t.Error(mode, temporary, modeOf(name))
+		}
+	}
+	check(os.Remove(name))
+	if _, err := pld.Create(link, testKey(), nil); err == nil {
+		t.Error("created what a link points to")
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Key is a master key: 32 bytes, from which the key of each file is derived.
+// A Key is a master key: 32 bytes, from which the key of each file is derived. Hold it as a *Key:
+// package fmt prints the bytes of a Key if that is a field that is not exported.
 type Key [32]byte
 
 // NewKey returns a random key.
@@ -27,18 +29,29 @@ func NewKey() *Key {
 	return k
 }
 
-// Wipe zeroes the key.
-func (k *Key) Wipe() { clear(k[:]) }
+// Wipe zeroes the key. No file can be encrypted with it after that.
+func (k *Key) Wipe() {
+	if k != nil { // as after an error of ReadKeyFile
+		clear(k[:])
+	}
+}
 
 // Format hides the key, whatever the verb.
 func (Key) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Key(..)") }
 
-func (k *Key) master(h *header, _ *Limits) ([]byte, error) {
-	if h.source != fromKey {
-		return nil, ErrNeedsPassphrase
+// LogValue hides the key from package slog.
+func (Key) LogValue() slog.Value { return slog.StringValue("pld.Key(..)") }
+
+func (k *Key) secret() ([]byte, byte) {
+	if k == nil {
+		return nil, fromKey
 	}
-	return bytes.Clone(k[:]), nil
+	return k[:], fromKey
 }
+
+var errZeroKey = errors.New("pld: the key is zero: it was wiped, or never set")
+
+func isZero(key []byte) bool { return subtle.ConstantTimeCompare(key, new(Key)[:]) == 1 }
 
 // Fingerprint returns eight hexadecimal digits to tell keys apart. They reveal nothing else about a
 // random key.
@@ -72,7 +85,8 @@ var (
 // The longest key file in bytes, as for the command. A longer file is something else.
 const longestKeyFile = 64 << 10
 
-// MarshalText returns the text of a key file: a line with the key, and one that checks it.
+// MarshalText returns the text of a key file: a line with the key, and one that checks it. So
+// packages like encoding/json write the key.
 func (k *Key) MarshalText() ([]byte, error) {
 	text := make([]byte, 0, 128)
 	text = append(text, keyPrefix...)
@@ -226,11 +240,19 @@ func ReadKeyFile(name string) (*Key, error) {
 func isDescriptor(name string) bool {
 	name = filepath.Clean(name)
 	folder := filepath.Dir(name)
-	return name == "/dev/stdin" || folder == "/dev/fd" || folder == "/proc/self/fd"
+	return name == "/dev/stdin" || name == "/dev/stdout" || name == "/dev/stderr" ||
+		folder == "/dev/fd" || folder == "/proc/self/fd"
 }
 
-// WriteKeyFile writes a key file that only its owner can read. It fails if the file exists.
+// WriteKeyFile writes a key file that only its owner can read. It fails if the file exists. If
+// writing fails, no file is left.
 func WriteKeyFile(name string, key *Key) error {
+	b, _, err := reveal(key)
+	if err != nil {
+		return err
+	} else if isZero(b) {
+		return errZeroKey
+	}
 	text, err := key.MarshalText()
 	if err != nil {
 		return err
@@ -241,5 +263,8 @@ func WriteKeyFile(name string, key *Key) error {
 		return err
 	}
 	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, syncFile(f), f.Close()); err != nil {
+		os.Remove(name)
+	}
+	return err
 }

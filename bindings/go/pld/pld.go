@@ -1,7 +1,11 @@
 // Package pld reads and writes encrypted files in [Palladion's format], as the command palladion
 // does. Files have the extension .pld.
 //
-//	w, err := pld.NewWriter(file, key, nil)       // an io.WriteCloser
+//	err := pld.WriteFile(name, data, key, nil)    // as os.WriteFile
+//	data, err := pld.ReadFile(name, key, nil)     // as os.ReadFile
+//
+//	f, err := pld.Create(name, key, nil)          // an io.Writer; its name appears at Commit
+//	w, err := pld.NewWriter(stream, key, nil)     // an io.WriteCloser
 //	f, err := pld.Open(file, size, key, nil)      // io.ReaderAt, io.ReadSeeker
 //	r, err := pld.NewReader(stream, key, nil)     // io.Reader
 //
@@ -9,12 +13,32 @@
 // truncated file is an error: [Open] looks at the last chunk first; a [Reader] returns the error
 // instead of [io.EOF].
 //
-// A secret is a [Key] or a [Passphrase].
+// A secret is a [*Key] or a [Passphrase]. Functions that take one do not keep it: it can be wiped
+// once they have returned.
+//
+// # Is the file complete?
+//
+// Only your program knows whether all data was written. [Writer.Close] and [PendingFile.Commit]
+// say so: they write the last chunk, and then every reader takes the file for complete. Call them
+// after all went well, and Abort if anything did not. A deferred Abort does that, because it does
+// nothing after Close or Commit:
+//
+//	f, err := pld.Create(name, key, nil)
+//	if err != nil {
+//		return err
+//	}
+//	defer f.Abort() // not Close, which would complete half a file after an error
+//	if _, err := io.Copy(f, in); err != nil {
+//		return err
+//	}
+//	return f.Commit()
 //
 // [Palladion's format]: https://palladion.github.io/palladion/file-format.html
 package pld
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
@@ -23,6 +47,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"math/bits"
 
 	"github.com/palladion/palladion/bindings/go"
@@ -46,21 +72,43 @@ var (
 	ErrTrailingData       = errors.New("pld: data follows the end of the file")
 )
 
-// ErrClosed is the error for the use of what was closed.
-var ErrClosed = errors.New("pld: already closed")
+// ErrClosed is the error for the use of what was closed, or never opened. It is also [fs.ErrClosed]
+// to [errors.Is].
+var ErrClosed = fmt.Errorf("pld: not open: %w", fs.ErrClosed)
 
 // A Secret is what a file is encrypted with: a [*Key] or a [Passphrase].
 type Secret interface {
-	// master returns the key from which those of a file are derived.
-	master(h *header, limits *Limits) ([]byte, error)
+	// secret returns the bytes, and what they are: fromKey or fromPassword.
+	secret() ([]byte, byte)
 }
 
 // A Passphrase is a secret that people remember. It is stretched with Argon2id, but a weak one
 // stays weak. Its bytes are taken as they are.
+//
+// Each call that opens or creates a file stretches the passphrase anew, because each file has its
+// own salt. With [DefaultCost] that takes 64 MiB of memory and a fraction of a second of up to four
+// cores; with the highest cost that [DefaultLimits] allow, 1 GiB and some seconds. It cannot be
+// interrupted. A server should limit how many such calls run at once, and use one [Key] for many
+// files.
 type Passphrase []byte
 
 // Format hides the passphrase, whatever the verb.
 func (Passphrase) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Passphrase(..)") }
+
+// LogValue hides the passphrase from package slog.
+func (Passphrase) LogValue() slog.Value { return slog.StringValue("pld.Passphrase(..)") }
+
+func (p Passphrase) secret() ([]byte, byte) { return p, fromPassword }
+
+// reveal returns the bytes of a secret, and what they are.
+func reveal(secret Secret) ([]byte, byte, error) {
+	if secret != nil {
+		if b, source := secret.secret(); source == fromPassword || b != nil {
+			return b, source, nil
+		}
+	}
+	return nil, 0, errors.New("pld: the secret is nil: expected a *Key or a Passphrase")
+}
 
 // Cost is the cost of a passphrase: the parameters of Argon2id.
 type Cost struct {
@@ -73,7 +121,7 @@ type Cost struct {
 var DefaultCost = Cost{MemoryKiB: 64 << 10, Passes: 3, Lanes: 4}
 
 // Limits are the highest costs of a passphrase that a reader accepts, because the header that asks
-// for them is not authenticated yet.
+// for them is not authenticated yet. Zero values mean those of [DefaultLimits].
 type Limits struct {
 	MemoryKiB uint32
 	Passes    uint32
@@ -90,10 +138,11 @@ func (l *Limits) check(c Cost) error {
 		what          string
 		asked, limits uint64
 	}{
-		{"memory in KiB", uint64(c.MemoryKiB), uint64(l.MemoryKiB)},
-		{"passes", uint64(c.Passes), uint64(l.Passes)},
-		{"lanes", uint64(c.Lanes), uint64(min(l.Lanes, 255))},
-		{"memory in KiB times passes", uint64(c.MemoryKiB) * uint64(c.Passes), l.WorkKiB},
+		{"memory in KiB", uint64(c.MemoryKiB), uint64(cmp.Or(l.MemoryKiB, DefaultLimits.MemoryKiB))},
+		{"passes", uint64(c.Passes), uint64(cmp.Or(l.Passes, DefaultLimits.Passes))},
+		{"lanes", uint64(c.Lanes), uint64(min(cmp.Or(l.Lanes, DefaultLimits.Lanes), 255))},
+		{"memory in KiB times passes", uint64(c.MemoryKiB) * uint64(c.Passes),
+			cmp.Or(l.WorkKiB, DefaultLimits.WorkKiB)},
 	} {
 		if limit.asked > limit.limits {
 			return fmt.Errorf("%w: %s is %d, the limit %d", ErrTooCostly, limit.what, limit.asked,
@@ -174,7 +223,7 @@ func (c Cost) valid() bool {
 
 // derive returns the cipher for the chunks, and the commitment to the key.
 func (h *header) derive(secret Secret, limits *Limits) (*palladion.AEAD, []byte, error) {
-	master, err := secret.master(h, limits)
+	master, err := h.master(secret, limits)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -190,15 +239,24 @@ func (h *header) derive(secret Secret, limits *Limits) (*palladion.AEAD, []byte,
 	return aead, commitment, err
 }
 
-func (p Passphrase) master(h *header, limits *Limits) ([]byte, error) {
-	if h.source != fromPassword {
+// master returns the key from which those of the file are derived.
+func (h *header) master(secret Secret, limits *Limits) ([]byte, error) {
+	b, source, err := reveal(secret)
+	switch {
+	case err != nil:
+		return nil, err
+	case source != h.source && source == fromPassword:
 		return nil, ErrNeedsKey
+	case source != h.source:
+		return nil, ErrNeedsPassphrase
+	case source == fromKey:
+		return bytes.Clone(b), nil
 	}
 	if err := limits.check(h.cost); err != nil {
 		return nil, err
 	}
 	c := h.cost
-	return argon2.IDKey(p, h.bytes[16:48], c.Passes, c.MemoryKiB, uint8(c.Lanes), 32), nil
+	return argon2.IDKey(b, h.bytes[16:48], c.Passes, c.MemoryKiB, uint8(c.Lanes), 32), nil
 }
 
 // open returns the cipher for the chunks, if the header commits to the secret.
@@ -225,9 +283,10 @@ type WriterOptions struct {
 	// Variant is the algorithm; by default AEGIS-256X2. Those of AEGIS-256 have keys of 256 bits.
 	Variant palladion.Variant
 	// ChunkSize is the size of chunks in bytes, a power of two from 1 KiB to 16 MiB; by default
-	// 1 MiB. Readers and writers need memory for one.
+	// 1 MiB. A Writer and a Reader need memory for one.
 	ChunkSize int
-	// Cost is that of the passphrase; by default DefaultCost. It has at most 255 lanes.
+	// Cost is that of the passphrase; by default DefaultCost. It has at most 255 lanes. Readers
+	// refuse a file that costs more than DefaultLimits, unless they are given higher ones.
 	Cost Cost
 }
 
@@ -255,8 +314,14 @@ func newHeader(secret Secret, options *WriterOptions) (*header, *palladion.AEAD,
 	copy(b, magic)
 	b[8], b[9], b[11] = 1, byte(h.variant), byte(log2)
 	rand.Read(b[16:48]) // never fails
-	if p, ok := secret.(Passphrase); ok {
-		if len(p) == 0 {
+	secretBytes, source, err := reveal(secret)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case source == fromKey && isZero(secretBytes):
+		return nil, nil, errZeroKey
+	case source == fromPassword:
+		if len(secretBytes) == 0 {
 			return nil, nil, errors.New("pld: the passphrase is empty")
 		}
 		if !h.cost.valid() || h.cost.Lanes > 255 {
@@ -283,22 +348,43 @@ func newHeader(secret Secret, options *WriterOptions) (*header, *palladion.AEAD,
 // A chunk is the place and the length of a piece of the plaintext.
 type chunk struct {
 	counter uint64
+	start   uint64 // in the file
 	len     int
 	last    bool
 }
 
+// chunk returns a chunk of which only the place is known.
+func (h *header) chunk(counter uint64) chunk {
+	return chunk{counter: counter, start: headerSize + counter*uint64(h.chunkSize+overhead)}
+}
+
 // parseFrame returns the chunk that a frame announces.
 func (h *header) parseFrame(frame []byte, counter uint64) (chunk, error) {
+	c := h.chunk(counter)
+	if len(frame) < frameSize {
+		return c, c.fails(ErrTruncated)
+	}
 	word := binary.LittleEndian.Uint32(frame)
-	c := chunk{counter, int(word &^ lastFlag), word&lastFlag != 0}
+	c.len, c.last = int(word&^lastFlag), word&lastFlag != 0
 	full, empty := c.len == h.chunkSize, c.len == 0
 	if c.len > h.chunkSize || !c.last && !full || c.last && empty && counter != 0 {
-		return c, c.damaged()
+		return c, c.fails(ErrDamaged)
 	}
 	return c, nil
 }
 
-func (c chunk) damaged() error { return fmt.Errorf("%w: chunk %d", ErrDamaged, c.counter) }
+// fails returns an error that names the chunk.
+func (c chunk) fails(err error) error {
+	return fmt.Errorf("%w: chunk %d, at byte %d", err, c.counter, c.start)
+}
+
+// isFollowed returns the error for what follows the last chunk.
+func (c chunk) isFollowed() error {
+	return fmt.Errorf("%w, from byte %d on", ErrTrailingData, c.end())
+}
+
+// end returns where the chunk ends in the file.
+func (c chunk) end() uint64 { return c.start + uint64(c.len) + overhead }
 
 // frame returns the chunk's frame, which is also its additional data.
 func (c chunk) frame() (frame [frameSize]byte) {
@@ -324,7 +410,7 @@ func openChunk(aead *palladion.AEAD, c chunk, sealed []byte) ([]byte, error) {
 	frame := c.frame()
 	text, err := aead.Open(sealed[:0], c.nonce(aead.Variant()), sealed, frame[:])
 	if err != nil {
-		return nil, c.damaged()
+		return nil, c.fails(ErrDamaged)
 	}
 	return text, nil
 }

@@ -3,19 +3,22 @@ package pld_test
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 
 	"github.com/palladion/palladion/bindings/go"
 	"github.com/palladion/palladion/bindings/go/pld"
@@ -179,96 +182,18 @@ func blockOf(document []byte) []byte {
 	return must(hex.DecodeString(digits))
 }
 
-// withChecksum returns a header, changed, with a right checksum, and the rest of the file.
-func withChecksum(file []byte, change func(header []byte)) []byte {
-	file = bytes.Clone(file)
-	change(file)
-	checksum := sha256.Sum256(file[:96])
-	copy(file[96:], checksum[:])
-	return file
-}
-
-// TestErrors checks that all readers give the error of docs/file-format.md.
+// TestErrors keeps what is not damaged readable, and the errors of the readers below.
 func TestErrors(t *testing.T) {
-	key, word := testKey(), pld.Passphrase("correct horse")
+	key := testKey()
 	byKey := seal(t, textOf(3000), key, small(palladion.AEGIS256))
-	byWord := seal(t, textOf(3000), word, small(palladion.AEGIS256))
-	put := func(at int, value uint32) func([]byte) {
-		return func(b []byte) { binary.LittleEndian.PutUint32(b[at:], value) }
-	}
-	set := func(at int, value byte) func([]byte) { return func(b []byte) { b[at] = value } }
 	flip := func(file []byte, at int) []byte {
 		file = bytes.Clone(file)
 		file[at] ^= 0x10
 		return file
 	}
-	for _, test := range []struct {
-		what   string
-		file   []byte
-		secret pld.Secret
-		err    error
-	}{
-		{"nothing", nil, key, pld.ErrTruncated},
-		{"three bytes", byKey[:3], key, pld.ErrTruncated},
-		{"another file", []byte("a"), key, pld.ErrNotPalladion},
-		{"another magic", flip(byKey, 0), key, pld.ErrNotPalladion},
-		{"half a magic", flip(byKey, 5), key, pld.ErrHeaderDamaged},
-		{"half a header", byKey[:127], key, pld.ErrTruncated},
-		{"salt", flip(byKey, 20), key, pld.ErrHeaderDamaged},
-		{"checksum", flip(byKey, 100), key, pld.ErrHeaderDamaged},
-		{"version", withChecksum(byKey, set(8, 2)), key, pld.ErrUnsupportedVersion},
-		{"algorithm 0", withChecksum(byKey, set(9, 0)), key, pld.ErrUnsupportedHeader},
-		{"algorithm 7", withChecksum(byKey, set(9, 7)), key, pld.ErrUnsupportedHeader},
-		{"key source", withChecksum(byKey, set(10, 2)), key, pld.ErrUnsupportedHeader},
-		{"chunk size 9", withChecksum(byKey, set(11, 9)), key, pld.ErrUnsupportedHeader},
-		{"chunk size 25", withChecksum(byKey, set(11, 25)), key, pld.ErrUnsupportedHeader},
-		{"reserved 12", withChecksum(byKey, set(13, 1)), key, pld.ErrUnsupportedHeader},
-		{"reserved 60", withChecksum(byKey, set(63, 1)), key, pld.ErrUnsupportedHeader},
-		{"cost with a key", withChecksum(byKey, put(52, 1)), key, pld.ErrUnsupportedHeader},
-		{"no passes", withChecksum(byWord, put(52, 0)), word, pld.ErrUnsupportedHeader},
-		{"no lanes", withChecksum(byWord, put(56, 0)), word, pld.ErrUnsupportedHeader},
-		{"too many lanes", withChecksum(byWord, put(56, 1<<24)), word, pld.ErrUnsupportedHeader},
-		{"too little memory", withChecksum(byWord, put(48, 15)), word, pld.ErrUnsupportedHeader},
-		{"too much memory", withChecksum(byWord, put(48, 1<<20+1)), word, pld.ErrTooCostly},
-		{"too many passes", withChecksum(byWord, put(52, 17)), word, pld.ErrTooCostly},
-		{"more lanes than the limit", withChecksum(byWord, func(b []byte) {
-			put(56, 17)(b)
-			put(48, 8*17)(b)
-		}), word, pld.ErrTooCostly},
-		{"too much work", withChecksum(byWord, func(b []byte) {
-			put(48, 1<<20)(b)
-			put(52, 5)(b)
-		}), word, pld.ErrTooCostly},
-		{"a passphrase for a key", byKey, word, pld.ErrNeedsKey},
-		{"a key for a passphrase", byWord, key, pld.ErrNeedsPassphrase},
-		{"another key", byKey, pld.NewKey(), pld.ErrWrongKey},
-		{"another passphrase", byWord, pld.Passphrase("correct hors"), pld.ErrWrongPassphrase},
-		{"another salt", withChecksum(byKey, set(16, byKey[16]^1)), key, pld.ErrWrongKey},
-		{"commitment", withChecksum(byKey, set(70, byKey[70]^1)), key, pld.ErrWrongKey},
-		{"no chunk", byKey[:128], key, pld.ErrTruncated},
-		{"half a frame", byKey[:130], key, pld.ErrTruncated},
-		{"half a chunk", byKey[:1000], key, pld.ErrTruncated},
-		{"half a tag", byKey[:128+1050], key, pld.ErrTruncated},
-		{"one chunk of three", byKey[:128+1060], key, pld.ErrTruncated},
-		{"two chunks of three", byKey[:128+2*1060], key, pld.ErrTruncated},
-		{"all but one byte", byKey[:len(byKey)-1], key, pld.ErrTruncated},
-		{"one byte more", append(bytes.Clone(byKey), 0), key, pld.ErrTrailingData},
-		{"a chunk more", append(bytes.Clone(byKey), make([]byte, 1060)...), key, pld.ErrTrailingData},
-		{"itself once more", append(bytes.Clone(byKey), byKey...), key, pld.ErrTrailingData},
-		{"the last frame", flip(byKey, 128+2*1060+2), key, pld.ErrDamaged},
-		{"the last chunk", flip(byKey, 128+2*1060+50), key, pld.ErrDamaged},
-		{"the last tag", flip(byKey, len(byKey)-1), key, pld.ErrDamaged},
-	} {
-		if _, err := read(test.file, test.secret); !errors.Is(err, test.err) {
-			t.Errorf("Reader, %s: %v", test.what, err)
-		}
-		if _, err := open(test.file, test.secret); !errors.Is(err, test.err) {
-			t.Errorf("Open, %s: %v", test.what, err)
-		}
-	}
 
 	// Damage before the last chunk is found when it is read, and the rest stays readable.
-	for at := 128; at < 128+1060; at += 13 {
+	for at := 132; at < 128+1060; at += 13 {
 		damaged := flip(byKey, at)
 		if got, err := read(damaged, key); !errors.Is(err, pld.ErrDamaged) || len(got) > 0 {
 			t.Fatalf("Reader, byte %d: %d bytes, %v", at, len(got), err)
@@ -284,12 +209,12 @@ func TestErrors(t *testing.T) {
 			t.Fatalf("ReadAt of a whole chunk: %d, %v", n, err)
 		}
 	}
-	// Chunks in another order.
-	swapped := bytes.Clone(byKey)
-	copy(swapped[128:], byKey[128+1060:128+2*1060])
-	copy(swapped[128+1060:], byKey[128:128+1060])
-	if got, err := read(swapped, key); !errors.Is(err, pld.ErrDamaged) || len(got) > 0 {
-		t.Fatal(err)
+	// A size that is too large.
+	for _, size := range []int64{5000, 1 << 40, 1<<63 - 1} {
+		_, err := pld.Open(bytes.NewReader(byKey), size, key, nil)
+		if !errors.Is(err, pld.ErrTrailingData) {
+			t.Errorf("a size of %d: %v", size, err)
+		}
 	}
 	// Errors of the reader below are kept.
 	broken := io.MultiReader(bytes.NewReader(byKey[:1500]), iotest.ErrReader(io.ErrClosedPipe))
@@ -313,11 +238,14 @@ func (f *failing) Write(b []byte) (int, error) {
 
 func TestWriterErrors(t *testing.T) {
 	key := testKey()
-	for _, n := range []int{100, 130, 1500, 4000} {
+	for n, accepted := range map[int]int{100: 0, 130: 0, 1500: 1024, 4000: 3000} {
 		full := failing(n)
 		w, err := pld.NewWriter(&full, key, small(palladion.AEGIS128L))
 		if err == nil {
-			_, err = w.Write(textOf(3000))
+			var n int
+			if n, err = w.Write(textOf(3000)); n != accepted {
+				t.Errorf("%d bytes accepted, expected %d", n, accepted)
+			}
 			err = errors.Join(err, w.Close())
 		}
 		if (n < 4000) != errors.Is(err, io.ErrShortWrite) {
@@ -404,8 +332,8 @@ func TestWriterAfterAPanic(t *testing.T) {
 	}
 }
 
-// TestSecrets prints secrets.
-func TestSecrets(t *testing.T) {
+// TestPrinting prints and logs secrets.
+func TestPrinting(t *testing.T) {
 	k := pld.Key([]byte(strings.Repeat("\xAB", 32)))
 	p := pld.Passphrase("\xAB\xAB")
 	type both struct {
@@ -419,6 +347,99 @@ func TestSecrets(t *testing.T) {
 				t.Errorf("%s: %s", verb, s)
 			}
 		}
+	}
+	var log bytes.Buffer
+	for _, handler := range []slog.Handler{
+		slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil),
+	} {
+		log.Reset()
+		slog.New(handler).Info("", "1", k, "2", &k, "3", p, "4", &p)
+		if n := strings.Count(log.String(), "(..)"); n != 4 {
+			t.Error(log.String())
+		}
+	}
+}
+
+// TestSecretsAreCopied wipes secrets once they were taken.
+func TestSecretsAreCopied(t *testing.T) {
+	text := textOf(3000)
+	for _, secret := range []func() pld.Secret{
+		func() pld.Secret { return testKey() },
+		func() pld.Secret { return &pld.Passphrase{'x', 'y'} },
+	} {
+		taken, file, out := secret(), seal(t, text, secret(), small(1)), new(bytes.Buffer)
+		w := must(pld.NewWriter(out, taken, small(1)))
+		r, f := must(pld.NewReader(bytes.NewReader(file), taken, nil)), must(open(file, taken))
+		switch taken := taken.(type) {
+		case *pld.Key:
+			taken.Wipe()
+		case *pld.Passphrase:
+			clear(*taken)
+		}
+		must(w.Write(text))
+		w.Close()
+		for _, r := range []io.Reader{r, f, must(pld.NewReader(out, secret(), nil))} {
+			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, text) {
+				t.Errorf("%T: %v", taken, err)
+			}
+		}
+	}
+}
+
+// TestNothing gives words for what is nil, zero, wiped or closed.
+func TestNothing(t *testing.T) {
+	var noKey *pld.Key
+	noKey.Wipe()
+	wiped, key, name := pld.NewKey(), testKey(), filepath.Join(t.TempDir(), "key")
+	wiped.Wipe()
+	file := seal(t, textOf(3000), key, small(1))
+	var errs []error
+	add := func(_ any, err error) { errs = append(errs, err) }
+	for _, secret := range []pld.Secret{nil, noKey, wiped} {
+		add(pld.NewWriter(io.Discard, secret, nil))
+		add(read(file, secret))
+		add(open(file, secret))
+	}
+	add(pld.NewWriter(nil, key, nil))
+	add(pld.NewReader(nil, key, nil))
+	add(pld.Open(nil, 1000, key, nil))
+	add(pld.Open(bytes.NewReader(file), -1, key, nil))
+	add(nil, pld.WriteKeyFile(name, nil))
+	add(nil, pld.WriteKeyFile(name, wiped))
+	for i, err := range errs {
+		if err == nil || !strings.HasPrefix(err.Error(), "pld: ") {
+			t.Error(i, err)
+		}
+	}
+	if _, err := os.Stat(name); err == nil {
+		t.Error("a key file without a key")
+	}
+
+	closed := must(open(file, key))
+	closed.Close()
+	for _, f := range []*pld.File{closed, new(pld.File)} {
+		for _, at := range []int64{0, 3000, 5000} {
+			_, err := f.ReadAt(make([]byte, 1), at)
+			add(nil, err)
+		}
+		add(f.Read(nil))
+		add(f.Seek(0, io.SeekStart))
+		f.SetCacheSize(1)
+	}
+	add(new(pld.Reader).Read(make([]byte, 1)))
+	add(new(pld.Writer).Write(nil))
+	add(nil, new(pld.Writer).Close())
+	add(new(pld.PendingFile).Write(nil))
+	add(nil, new(pld.PendingFile).Commit())
+	for i, err := range errs[15:] {
+		if err != pld.ErrClosed || !errors.Is(err, os.ErrClosed) {
+			t.Error(i, err)
+		}
+	}
+	new(pld.Writer).Abort()
+	new(pld.PendingFile).Abort()
+	if err := errors.Join(new(pld.Reader).Close(), new(pld.File).Close()); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -438,6 +459,91 @@ func TestGoroutines(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// TestCache counts what is read below.
+func TestCache(t *testing.T) {
+	at := func(f *pld.File, chunk int) {
+		if _, err := f.ReadAt(make([]byte, 16), int64(chunk)<<20); err != nil {
+			t.Error(err)
+		}
+	}
+	most := max(32, runtime.GOMAXPROCS(0)) // at a time
+	file := seal(t, make([]byte, (most+8)<<20), testKey(), nil)
+	synctest.Test(t, func(t *testing.T) {
+		in := &counting{ReaderAt: bytes.NewReader(file)}
+		f := must(pld.Open(in, int64(len(file)), testKey(), nil))
+		in.count.Store(0)
+		in.gate = make(chan struct{})
+		for chunk := range most + 7 {
+			go at(f, chunk)
+		}
+		synctest.Wait()
+		if n := in.count.Load(); int(n) != most {
+			t.Errorf("%d reads at a time", n)
+		}
+		close(in.gate)
+		synctest.Wait()
+		if n := in.count.Load(); int(n) != most+7 {
+			t.Errorf("%d reads in all", n)
+		}
+	})
+
+	in := &counting{ReaderAt: bytes.NewReader(file)}
+	f := must(pld.Open(in, int64(len(file)), testKey(), nil))
+	for _, test := range []struct {
+		size   int64
+		chunks []int
+		reads  int32
+	}{
+		{4 << 20, []int{0, 9, 5, 2, 0, 9, 5, 2, 0}, 4},
+		{4 << 20, []int{1, 2, 5, 0}, 1},
+		{0, []int{2, 3, 2, 2}, 3},
+		{9 << 20, []int{2, 3, 4, 5, 6, 7, 8, 2, 3, 4}, 6},
+	} {
+		f.SetCacheSize(test.size)
+		in.count.Store(0)
+		for _, chunk := range test.chunks {
+			at(f, chunk)
+		}
+		if n := in.count.Load(); n != test.reads {
+			t.Errorf("%v: %d reads", test, n)
+		}
+	}
+	in.count.Store(0)
+	var wait sync.WaitGroup
+	for range 50 {
+		wait.Go(func() { at(f, 20) })
+	}
+	if wait.Wait(); in.count.Load() != 1 {
+		t.Errorf("%d reads of one chunk", in.count.Load())
+	}
+	in.err = io.ErrClosedPipe
+	if _, err := f.ReadAt(make([]byte, 1), 30<<20); err != io.ErrClosedPipe {
+		t.Error(err)
+	}
+	in.err = nil
+	at(f, 30)
+	f.Close()
+}
+
+// counting counts reads, which wait for its gate, and may fail.
+type counting struct {
+	io.ReaderAt
+	count atomic.Int32
+	gate  chan struct{}
+	err   error
+}
+
+func (c *counting) ReadAt(b []byte, at int64) (int, error) {
+	c.count.Add(1)
+	if c.gate != nil {
+		<-c.gate
+	}
+	if c.err != nil {
+		return 0, c.err
+	}
+	return c.ReaderAt.ReadAt(b, at)
 }
 
 func TestKeyFiles(t *testing.T) {
@@ -582,7 +688,9 @@ func FuzzReader(f *testing.F) {
 	whole := seal(f, textOf(3000), testKey(), small(palladion.AEGIS128L))
 	f.Fuzz(func(t *testing.T, file []byte, at int, change byte) {
 		if len(file) >= 128 { // else the checksum stops most
-			file = withChecksum(file, func([]byte) {})
+			file = bytes.Clone(file)
+			checksum := sha256.Sum256(file[:96])
+			copy(file[96:], checksum[:])
 		}
 		sequential, err := read(file, testKey())
 		if random, err2 := open(file, testKey()); err == nil && err2 == nil {

@@ -1,11 +1,12 @@
 package pld
 
 import (
-	"bytes"
+	"container/list"
 	"errors"
 	"io"
-	"math"
-	"sort"
+	"io/fs"
+	"os"
+	"runtime"
 	"sync"
 
 	"github.com/palladion/palladion/bindings/go"
@@ -17,10 +18,10 @@ import (
 type Reader struct {
 	in     io.Reader
 	header *header
-	aead   *palladion.AEAD
-	buffer []byte // of a chunk
-	left   []byte // plaintext in it
-	chunk  chunk  // the one in the buffer
+	aead   *palladion.AEAD // nil once it is closed
+	buffer []byte          // of a chunk
+	left   []byte          // plaintext in it
+	chunk  chunk           // the one in the buffer
 	next   uint64
 	err    error
 }
@@ -30,6 +31,9 @@ var _ io.ReadCloser = (*Reader)(nil)
 // NewReader reads the header of a file and returns a Reader for its content. A passphrase has
 // these limits; nil means [DefaultLimits].
 func NewReader(r io.Reader, secret Secret, limits *Limits) (*Reader, error) {
+	if r == nil {
+		return nil, errNilReader
+	}
 	h, err := readHeader(r)
 	if err != nil {
 		return nil, err
@@ -41,9 +45,35 @@ func NewReader(r io.Reader, secret Secret, limits *Limits) (*Reader, error) {
 	return &Reader{in: r, header: h, aead: aead}, nil
 }
 
+var errNilReader = errors.New("pld: the reader is nil")
+
+// ReadFile decrypts the file with this name. If the file is not complete and authentic, it returns
+// no data. A passphrase has these limits; nil means [DefaultLimits].
+func ReadFile(name string, secret Secret, limits *Limits) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var data []byte
+	r, err := NewReader(f, secret, limits)
+	if err == nil {
+		defer r.Close()
+		data, err = io.ReadAll(r)
+	}
+	if err != nil {
+		clear(data)
+		return nil, &fs.PathError{Op: "decrypt", Path: name, Err: err}
+	}
+	return data, nil
+}
+
 // Read returns verified plaintext. After the last of it comes [io.EOF]; a file that is truncated,
 // damaged or followed by other data gives another error, which all later calls repeat.
 func (r *Reader) Read(b []byte) (int, error) {
+	if r.aead == nil {
+		return 0, ErrClosed
+	}
 	for len(r.left) == 0 && r.err == nil && len(b) > 0 {
 		r.left, r.err = r.readChunk()
 	}
@@ -62,65 +92,77 @@ func (r *Reader) readChunk() ([]byte, error) {
 		if _, err := io.ReadFull(r.in, one[:]); err != nil {
 			return nil, err // EOF, as it should be
 		}
-		return nil, ErrTrailingData
-	}
-	if r.buffer == nil {
-		r.buffer = make([]byte, r.header.chunkSize+palladion.TagSize)
+		return nil, r.chunk.isFollowed()
 	}
 	var frame [frameSize]byte
-	if err := readFull(r.in, frame[:]); err != nil {
+	n, err := io.ReadFull(r.in, frame[:])
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return nil, err
 	}
-	c, err := r.header.parseFrame(frame[:], r.next)
+	c, err := r.header.parseFrame(frame[:n], r.next)
 	if err != nil {
 		return nil, err
 	}
-	sealed := r.buffer[:c.len+palladion.TagSize]
-	if err := readFull(r.in, sealed); err != nil {
+	sealed := c.len + palladion.TagSize
+	if len(r.buffer) < sealed {
+		r.buffer = make([]byte, sealed) // smaller for a small file
+	}
+	_, err = io.ReadFull(r.in, r.buffer[:sealed])
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil, c.fails(ErrTruncated)
+	} else if err != nil {
 		return nil, err
 	}
 	r.chunk = c
 	r.next++
-	return openChunk(r.aead, c, sealed)
-}
-
-// readFull fills b. The end of the input is ErrTruncated.
-func readFull(r io.Reader, b []byte) error {
-	_, err := io.ReadFull(r, b)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return ErrTruncated
-	}
-	return err
+	return openChunk(r.aead, c, r.buffer[:sealed])
 }
 
 // Close wipes the key and the buffer. It does not close the underlying reader.
 func (r *Reader) Close() error {
-	r.aead.Wipe()
+	if r.aead != nil {
+		r.aead.Wipe()
+		r.aead = nil
+	}
 	clear(r.buffer)
-	r.left, r.err = nil, ErrClosed
+	r.left = nil
 	return nil
 }
 
 // A File decrypts any part of a file. Several goroutines may call ReadAt at once; Read and Seek
 // belong to one.
+//
+// A File keeps the chunks that were read last: 4 MiB of them, and at least two; see
+// [File.SetCacheSize]. While it is read, it has as many chunks in memory as are being read, up to
+// 32 MiB, or one for each CPU if that is more. Further reads wait.
 type File struct {
 	in     io.ReaderAt
 	header *header
-	size   int64  // of the plaintext
-	last   uint64 // the number of the last chunk
-	offset int64  // for Read
+	end    int64 // of the file
+	size   int64 // of the plaintext
+	last   int64 // the number of the last chunk
+	offset int64 // for Read
 
-	mutex  sync.Mutex
-	aead   *palladion.AEAD // nil once it is closed
-	cached *cached         // the chunk that was read last
-	free   []*cached
+	open sync.RWMutex    // held by readers, for Close
+	aead *palladion.AEAD // nil once it is closed
+
+	mutex      sync.Mutex // for what follows
+	chunks     map[int64]*cached
+	recent     list.List // of chunks, the one that was read last in front
+	keep, most int       // chunks to keep, and to have at a time
+	released   sync.Cond
 }
 
-// cached is a chunk in memory.
+// cached is a chunk in memory, or on its way there.
 type cached struct {
-	chunk
-	buffer, text []byte
-	users        int
+	number int64
+	place  *list.Element
+	users  int
+	buffer []byte
+	once   sync.Once // reads what follows
+	chunk  chunk
+	text   []byte
+	err    error
 }
 
 var (
@@ -133,6 +175,12 @@ var (
 // is an error at once. A damaged chunk is an error when it is read. A passphrase has these limits;
 // nil means [DefaultLimits].
 func Open(r io.ReaderAt, size int64, secret Secret, limits *Limits) (*File, error) {
+	if r == nil {
+		return nil, errNilReader
+	}
+	if size < 0 {
+		return nil, errors.New("pld: the size is negative")
+	}
 	h, err := readHeader(io.NewSectionReader(r, 0, size))
 	if err != nil {
 		return nil, err
@@ -141,123 +189,136 @@ func Open(r io.ReaderAt, size int64, secret Secret, limits *Limits) (*File, erro
 	if err != nil {
 		return nil, err
 	}
-	f := &File{in: r, header: h, aead: aead}
-	if err := f.openLast(size - headerSize); err != nil {
-		err = f.explain(size-headerSize, err)
+	f := &File{in: r, header: h, end: size, aead: aead, chunks: make(map[int64]*cached)}
+	f.released.L = &f.mutex
+	f.SetCacheSize(max(4<<20, 2*int64(h.chunkSize)))
+	if err := f.openEnd(); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-// openLast reads the last chunk of a file with so many bytes of chunks, and learns the size.
-func (f *File) openLast(size int64) error {
-	if size < frameSize {
-		return ErrTruncated
+// SetCacheSize sets how many bytes of plaintext are kept for later reads, rounded to whole chunks
+// and at least one.
+func (f *File) SetCacheSize(bytes int64) {
+	if f.header == nil {
+		return
 	}
-	sealed := int64(f.header.chunkSize + overhead)
-	number := (size - 1) / sealed
-	start := number * sealed
-	var frame [frameSize]byte
-	n, err := f.in.ReadAt(frame[:min(frameSize, size-start)], headerSize+start)
-	if n < frameSize {
-		return truncated(err)
-	}
-	c, err := f.header.parseFrame(frame[:], uint64(number))
-	switch {
-	case err != nil:
-		return err
-	case start+int64(c.len)+overhead > size:
-		return ErrTruncated
-	}
-	text, err := f.load(c)
-	if err != nil {
-		return err
-	}
-	f.release(text)
-	switch {
-	case !c.last:
-		return ErrTruncated
-	case start+int64(c.len)+overhead < size:
-		return ErrTrailingData
-	}
-	f.last, f.size = c.counter, number*int64(f.header.chunkSize)+int64(c.len)
-	return nil
-}
-
-// explain returns [ErrTrailingData] if the last chunk comes before the end of the file, or err. All
-// chunks before the last one have the same frame, so few frames have to be read.
-func (f *File) explain(size int64, err error) error {
-	if errors.Is(err, ErrTrailingData) {
-		return err
-	}
-	sealed := int64(f.header.chunkSize + overhead)
-	at := func(number int) (chunk, bool) {
-		var frame [frameSize]byte
-		if n, _ := f.in.ReadAt(frame[:], headerSize+int64(number)*sealed); n < frameSize {
-			return chunk{}, false
-		}
-		c, err := f.header.parseFrame(frame[:], uint64(number))
-		return c, err == nil
-	}
-	count := int(min((size+sealed-1)/sealed, math.MaxInt))
-	c, ok := at(sort.Search(count, func(number int) bool {
-		c, ok := at(number)
-		return !ok || c.last
-	}))
-	if !ok || !c.last || int64(c.counter)*sealed+int64(c.len)+overhead >= size {
-		return err
-	}
-	x, loadErr := f.load(c)
-	if loadErr != nil {
-		return err
-	}
-	f.release(x)
-	return ErrTrailingData
-}
-
-func truncated(err error) error {
-	if err == nil || err == io.EOF {
-		return ErrTruncated
-	}
-	return err
-}
-
-// load returns a chunk, which the caller releases.
-func (f *File) load(c chunk) (*cached, error) {
-	f.mutex.Lock()
-	if f.aead == nil {
-		f.mutex.Unlock()
-		return nil, ErrClosed
-	}
-	if x := f.cached; x != nil && x.chunk == c {
-		x.users++
-		f.mutex.Unlock()
-		return x, nil
-	}
-	aead := f.aead
-	var x *cached
-	if n := len(f.free); n > 0 {
-		x, f.free = f.free[n-1], f.free[:n-1]
-	} else {
-		x = &cached{buffer: make([]byte, f.header.chunkSize+overhead)}
-	}
-	f.mutex.Unlock()
-
-	x.chunk, x.users = c, 1
-	err := x.read(f.in, aead, f.header.chunkSize)
-
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
+	size := int64(f.header.chunkSize)
+	f.keep = int(min(max(1, bytes/size), 1<<30))
+	f.most = max(f.keep, int(32<<20/size), runtime.GOMAXPROCS(0))
+	f.trim()
+	f.released.Broadcast()
+}
+
+// openEnd verifies the last chunk, which proves where the file ends, or finds out what is wrong.
+func (f *File) openEnd() error {
+	f.last = max(f.end-headerSize-1, 0) / int64(f.header.chunkSize+overhead)
+	if f.last > 0 {
+		if goesOn, err := f.goesOn(0); err != nil {
+			return err
+		} else if !goesOn {
+			return f.fault(0)
+		}
+	}
+	x, err := f.load(f.last)
+	if err == nil {
+		f.release(x)
+		if x.chunk.last && x.chunk.end() == uint64(f.end) {
+			f.size = f.last*int64(f.header.chunkSize) + int64(x.chunk.len)
+			return nil
+		}
+	} else if !errors.Is(err, ErrTruncated) && !errors.Is(err, ErrDamaged) {
+		return err
+	}
+	// All chunks before the last one have the same frame. Find the first that has another.
+	low, high := min(1, f.last), f.last
+	for low < high {
+		middle := low + (high-low)/2
+		if goesOn, err := f.goesOn(middle); err != nil {
+			return err
+		} else if goesOn {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return f.fault(low)
+}
+
+// goesOn returns whether the frame of this chunk says that it is full and not the last.
+func (f *File) goesOn(number int64) (bool, error) {
+	var frame [frameSize]byte
+	n, err := f.in.ReadAt(frame[:], int64(f.header.chunk(uint64(number)).start))
+	if n < frameSize && err != nil && err != io.EOF {
+		return false, err
+	}
+	c, err := f.header.parseFrame(frame[:n], uint64(number))
+	return err == nil && !c.last, nil
+}
+
+// fault returns what is wrong with this chunk, which should not end the file, or not here.
+func (f *File) fault(number int64) error {
+	x, err := f.load(number)
 	if err != nil {
-		f.free = append(f.free, x)
-		return nil, err
+		return err
 	}
-	if old := f.cached; old != nil && old.users == 0 {
-		f.free = append(f.free, old)
+	defer f.release(x)
+	return x.fault()
+}
+
+// fault returns what is wrong with an authentic chunk in the wrong place.
+func (x *cached) fault() error {
+	if x.chunk.last {
+		return x.chunk.isFollowed()
 	}
-	f.cached = x
-	return x, nil
+	return chunk{counter: x.chunk.counter + 1, start: x.chunk.end()}.fails(ErrTruncated)
+}
+
+// load returns an authentic chunk, which the caller releases.
+func (f *File) load(number int64) (*cached, error) {
+	x := f.take(number)
+	defer func() {
+		if x.err != nil {
+			f.release(x)
+		}
+	}()
+	x.once.Do(func() {
+		x.err = errPanicked
+		x.err = f.decrypt(x)
+	})
+	return x, x.err
+}
+
+// take returns a chunk in memory, or a buffer for it.
+func (f *File) take(number int64) *cached {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for {
+		if x := f.chunks[number]; x != nil {
+			x.users++
+			f.recent.MoveToFront(x.place)
+			return x
+		}
+		x := &cached{number: number, users: 1}
+		if f.recent.Len() >= f.keep {
+			x.buffer = f.drop()
+		}
+		if x.buffer == nil && f.recent.Len() >= f.most {
+			f.released.Wait()
+			continue
+		}
+		if x.buffer == nil {
+			size := min(int64(f.header.chunkSize+overhead), f.end-headerSize)
+			x.buffer = make([]byte, size)
+		}
+		x.place = f.recent.PushFront(x)
+		f.chunks[number] = x
+		return x
+	}
 }
 
 // release ends the use of a chunk.
@@ -265,26 +326,57 @@ func (f *File) release(x *cached) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	x.users--
-	if x.users == 0 && f.cached != x {
-		if f.aead == nil {
-			clear(x.buffer)
-		} else {
-			f.free = append(f.free, x)
+	if x.err != nil && f.chunks[x.number] == x {
+		f.remove(x) // so that the next read tries again
+	}
+	f.trim()
+	f.released.Signal()
+}
+
+// trim drops chunks until no more than those to keep are left, or all are in use.
+func (f *File) trim() {
+	for f.recent.Len() > f.keep {
+		buffer := f.drop()
+		if buffer == nil {
+			return
 		}
+		clear(buffer)
 	}
 }
 
-// read reads and decrypts the chunk.
-func (x *cached) read(r io.ReaderAt, aead *palladion.AEAD, chunkSize int) error {
-	sealed := x.buffer[:x.len+overhead]
-	n, err := r.ReadAt(sealed, headerSize+int64(x.counter)*int64(chunkSize+overhead))
-	if n < len(sealed) {
-		return truncated(err)
+// drop removes the chunk that was read longest ago of those not in use, and returns its buffer.
+func (f *File) drop() []byte {
+	for place := f.recent.Back(); place != nil; place = place.Prev() {
+		if x := place.Value.(*cached); x.users == 0 {
+			f.remove(x)
+			return x.buffer
+		}
 	}
-	if frame := x.frame(); !bytes.Equal(frame[:], sealed[:frameSize]) {
-		return x.damaged()
+	return nil
+}
+
+func (f *File) remove(x *cached) {
+	f.recent.Remove(x.place)
+	delete(f.chunks, x.number)
+}
+
+// decrypt reads and decrypts a chunk, as long as its frame says.
+func (f *File) decrypt(x *cached) error {
+	start := int64(f.header.chunk(uint64(x.number)).start)
+	sealed := x.buffer[:min(int64(len(x.buffer)), f.end-start)]
+	n, err := f.in.ReadAt(sealed, start)
+	if n < len(sealed) && err != nil && err != io.EOF {
+		return err
 	}
-	x.text, err = openChunk(aead, x.chunk, sealed[frameSize:])
+	c, err := f.header.parseFrame(sealed[:n], uint64(x.number))
+	if err != nil {
+		return err
+	}
+	if n < c.len+overhead {
+		return c.fails(ErrTruncated)
+	}
+	x.chunk = c
+	x.text, err = openChunk(f.aead, c, sealed[frameSize:c.len+overhead])
 	return err
 }
 
@@ -293,19 +385,25 @@ func (f *File) Size() int64 { return f.size }
 
 // ReadAt implements [io.ReaderAt].
 func (f *File) ReadAt(b []byte, offset int64) (int, error) {
+	f.open.RLock()
+	defer f.open.RUnlock()
+	if f.aead == nil {
+		return 0, ErrClosed
+	}
 	if offset < 0 {
 		return 0, errors.New("pld: negative offset")
 	}
 	n := 0
 	for n < len(b) && offset < f.size {
 		size := int64(f.header.chunkSize)
-		c := chunk{uint64(offset / size), f.header.chunkSize, false}
-		if c.counter == f.last {
-			c.last, c.len = true, int(f.size-int64(c.counter)*size)
-		}
-		x, err := f.load(c)
+		number := offset / size
+		x, err := f.load(number)
 		if err != nil {
 			return n, err
+		}
+		if x.chunk.last != (number == f.last) || int64(x.chunk.len) != min(size, f.size-number*size) {
+			f.release(x)
+			return n, x.fault()
 		}
 		copied := copy(b[n:], x.text[offset%size:])
 		f.release(x)
@@ -320,9 +418,6 @@ func (f *File) ReadAt(b []byte, offset int64) (int, error) {
 
 // Read implements [io.Reader].
 func (f *File) Read(b []byte) (int, error) {
-	if len(b) == 0 {
-		return 0, nil
-	}
 	n, err := f.ReadAt(b, f.offset)
 	f.offset += int64(n)
 	if n > 0 && err == io.EOF {
@@ -333,6 +428,9 @@ func (f *File) Read(b []byte) (int, error) {
 
 // Seek implements [io.Seeker].
 func (f *File) Seek(offset int64, whence int) (int64, error) {
+	if _, err := f.ReadAt(nil, 0); err != nil {
+		return 0, err // closed
+	}
 	switch whence {
 	case io.SeekCurrent:
 		offset += f.offset
@@ -349,22 +447,19 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close wipes the key and the buffers. It does not close the underlying reader. No other call may
-// run at the same time.
+// Close waits for calls of ReadAt and then wipes the key and the chunks. It does not close the
+// underlying reader.
 func (f *File) Close() error {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
+	f.open.Lock()
+	defer f.open.Unlock()
 	if f.aead != nil {
 		f.aead.Wipe()
+		f.aead = nil
 	}
-	f.aead = nil
-	if x := f.cached; x != nil && x.users == 0 {
+	for _, x := range f.chunks {
 		clear(x.buffer)
 	}
-	f.cached = nil
-	for _, x := range f.free {
-		clear(x.buffer)
-	}
-	f.free = nil
+	f.chunks = nil
+	f.recent.Init()
 	return nil
 }

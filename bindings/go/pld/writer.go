@@ -2,26 +2,36 @@ package pld
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/palladion/palladion/bindings/go"
 )
 
-// A Writer encrypts a file. It must be closed: a file without its last chunk is truncated.
+// A Writer encrypts a file. [Writer.Close] completes the file; without that it is truncated. After
+// an error of your own, call [Writer.Abort] instead: Close would make a shorter file that every
+// reader takes for complete. Use [Create] for a file with a name.
 type Writer struct {
 	out    io.Writer
-	aead   *palladion.AEAD
-	buffer []byte // a frame, plaintext, room for a tag
-	size   int    // of a chunk
+	aead   *palladion.AEAD // nil once it is closed
+	buffer []byte          // a frame, plaintext, room for a tag
+	size   int             // of a chunk
 	next   uint64
-	err    error
+	err    error // of writing
+	unread error // of the reader in ReadFrom, if that came last
 }
 
-var _ io.WriteCloser = (*Writer)(nil)
+var (
+	_ io.WriteCloser = (*Writer)(nil)
+	_ io.ReaderFrom  = (*Writer)(nil)
+)
 
 // NewWriter writes the header of a new file to w and returns a Writer for its content. Options may
 // be nil.
 func NewWriter(w io.Writer, secret Secret, options *WriterOptions) (*Writer, error) {
+	if w == nil {
+		return nil, errors.New("pld: the writer is nil")
+	}
 	h, aead, err := newHeader(secret, options)
 	if err != nil {
 		return nil, err
@@ -37,11 +47,17 @@ func NewWriter(w io.Writer, secret Secret, options *WriterOptions) (*Writer, err
 // Write encrypts data. Up to a chunk stays in memory until more comes or Close is called. After an
 // error of the underlying writer, the file cannot be completed, and all calls return that error.
 func (w *Writer) Write(data []byte) (int, error) {
+	if w.aead == nil && w.err == nil {
+		return 0, ErrClosed
+	}
+	w.unread = nil
 	n := 0
 	for len(data) > 0 && w.err == nil {
 		room := frameSize + w.size - len(w.buffer)
 		if room == 0 { // and more comes, so this is not the last one
-			w.flush(false)
+			if w.flush(false); w.err != nil {
+				n = max(0, n-w.size) // what came before the lost chunk
+			}
 			continue
 		}
 		copied := min(room, len(data))
@@ -52,21 +68,33 @@ func (w *Writer) Write(data []byte) (int, error) {
 	return n, w.err
 }
 
+// ReadFrom encrypts all that r returns; [io.Copy] calls it. If r fails, Close fails too, unless
+// more is written before.
+func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
+	err = errPanicked
+	defer func() { w.unread = err }()
+	n, err = io.Copy(struct{ io.Writer }{w}, r)
+	return n, err
+}
+
 // flush writes the chunk in the buffer.
 func (w *Writer) flush(last bool) {
-	c := chunk{w.next, len(w.buffer) - frameSize, last}
+	c := chunk{counter: w.next, len: len(w.buffer) - frameSize, last: last}
 	frame, text := c.frame(), w.buffer[frameSize:]
 	copy(w.buffer, frame[:])
 	sealed := w.aead.Seal(text[:0], c.nonce(w.aead.Variant()), text, frame[:])
 	whole := w.buffer[:frameSize+len(sealed)]
 	w.buffer = w.buffer[:frameSize]
 	w.next++ // before Write may panic: no two chunks are sealed with one number
-	w.err = errIncomplete
+	w.err = errPanicked
 	w.err = writeAll(w.out, whole)
 }
 
-// errIncomplete stays if the underlying writer panics.
-var errIncomplete = errors.New("pld: an earlier write panicked, so the file has no valid end")
+var (
+	// errPanicked stays if the underlying writer or reader panics.
+	errPanicked = errors.New("pld: an earlier read or write panicked")
+	errAborted  = errors.New("pld: the file was discarded with Abort")
+)
 
 func writeAll(w io.Writer, data []byte) error {
 	n, err := w.Write(data)
@@ -76,11 +104,20 @@ func writeAll(w io.Writer, data []byte) error {
 	return err
 }
 
-// Close writes the last chunk and wipes the key and the buffer. It does not close the underlying
-// writer.
+// Close writes the last chunk, which makes the file complete, and wipes the key and the buffer. It
+// does not close the underlying writer. Call it only after all data was written: do not defer it.
+// After an error or Abort it writes nothing and returns an error; called again, it returns nil if
+// the file is complete.
 func (w *Writer) Close() error {
 	if w.err == ErrClosed {
 		return nil
+	}
+	if w.err == nil && w.aead == nil {
+		return ErrClosed
+	}
+	if w.err == nil && w.unread != nil {
+		w.err = fmt.Errorf("pld: the file has no end, because its content could not be read: %w",
+			w.unread)
 	}
 	if w.err == nil {
 		w.flush(true)
@@ -89,7 +126,23 @@ func (w *Writer) Close() error {
 	if err == nil {
 		w.err = ErrClosed
 	}
-	w.aead.Wipe()
-	clear(w.buffer[:cap(w.buffer)])
+	w.wipe()
 	return err
+}
+
+// Abort wipes the key and the buffer and leaves the file without its end, so that every reader says
+// that it is truncated. After Close it does nothing, so it can be deferred.
+func (w *Writer) Abort() {
+	if w.err == nil {
+		w.err = errAborted
+	}
+	w.wipe()
+}
+
+func (w *Writer) wipe() {
+	if w.aead != nil {
+		w.aead.Wipe()
+		w.aead = nil
+	}
+	clear(w.buffer[:cap(w.buffer)])
 }

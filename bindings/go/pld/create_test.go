@@ -1,0 +1,139 @@
+package pld_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/iotest"
+
+	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/pld"
+)
+
+// names returns the names in a folder.
+func names(folder string) (names []string) {
+	for _, entry := range must(os.ReadDir(folder)) {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestCreate(t *testing.T) {
+	folder, key, text := t.TempDir(), testKey(), textOf(5000)
+	name := filepath.Join(folder, "file.pld")
+	if err := pld.WriteFile(name, []byte("old"), key, nil); err != nil {
+		t.Fatal(err)
+	}
+	holds := func(expected string) {
+		t.Helper()
+		if got, err := pld.ReadFile(name, key, nil); err != nil || string(got) != expected {
+			t.Errorf("%.20q, %v", got, err)
+		}
+		if got := names(folder); !slices.Equal(got, []string{"file.pld"}) {
+			t.Error(got)
+		}
+	}
+	fails := iotest.ErrReader(io.ErrClosedPipe)
+	for what, use := range map[string]func(*pld.PendingFile){
+		"aborted":       (*pld.PendingFile).Abort,
+		"aborted twice": func(f *pld.PendingFile) { f.Abort(); f.Abort() },
+		"a panic":       func(f *pld.PendingFile) { panics(func() { defer f.Abort(); panic("") }) },
+		"a failed read": func(f *pld.PendingFile) {
+			if _, err := io.Copy(f, fails); err != io.ErrClosedPipe {
+				t.Error(err)
+			}
+			if err := f.Commit(); !errors.Is(err, io.ErrClosedPipe) {
+				t.Error(err)
+			}
+		},
+	} {
+		f := must(pld.Create(name, key, small(palladion.AEGIS256)))
+		must(f.Write(text))
+		use(f)
+		if holds("old"); f.Commit() == nil || t.Failed() {
+			t.Fatal(what)
+		}
+	}
+	f := must(pld.Create(name, key, nil))
+	must(io.Copy(f, bytes.NewReader(text)))
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	f.Abort()
+	if _, err := f.Write(text); err != pld.ErrClosed || f.Commit() != pld.ErrClosed {
+		t.Error(err)
+	}
+	holds(string(text))
+
+	for _, bad := range []string{"", folder, filepath.Join(folder, "missing", "file"), os.DevNull} {
+		f, err := pld.Create(bad, key, nil)
+		if path := (*fs.PathError)(nil); f != nil || !errors.As(err, &path) || path.Path != bad {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if _, err := pld.Create(name, nil, nil); err == nil {
+		t.Error("no error: a nil secret")
+	}
+	holds(string(text))
+
+	// What is cut gives no data.
+	if err := os.Truncate(name, 4000); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := pld.ReadFile(name, key, nil); got != nil || !errors.Is(err, pld.ErrTruncated) {
+		t.Error(len(got), err)
+	}
+}
+
+// TestIncomplete ends files in other ways than with their last chunk.
+func TestIncomplete(t *testing.T) {
+	key := testKey()
+	once := io.MultiReader(bytes.NewReader(textOf(1000)), iotest.ErrReader(io.ErrClosedPipe))
+	for what, end := range map[string]func(w *pld.Writer) error{
+		"aborted": func(w *pld.Writer) error { w.Abort(); return w.Close() },
+		"a failed read": func(w *pld.Writer) error {
+			if n, err := io.Copy(w, once); n != 1000 || err != io.ErrClosedPipe {
+				t.Error(n, err)
+			}
+			return w.Close()
+		},
+		"a panic": func(w *pld.Writer) (err error) {
+			panics(func() {
+				defer func() { err = w.Close() }()
+				io.Copy(w, readerOf(func([]byte) (int, error) { panic("") }))
+			})
+			return err
+		},
+	} {
+		var out bytes.Buffer
+		w := must(pld.NewWriter(&out, key, small(palladion.AEGIS128L)))
+		must(w.Write(textOf(2000)))
+		if err := end(w); err == nil || w.Close() == nil {
+			t.Errorf("%s: closed without an error", what)
+		}
+		if _, err := read(out.Bytes(), key); !errors.Is(err, pld.ErrTruncated) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	// Writing may go on after an error.
+	var out bytes.Buffer
+	w := must(pld.NewWriter(&out, key, small(palladion.AEGIS128L)))
+	io.Copy(w, iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(textOf(1)))))
+	must(io.Copy(w, bytes.NewReader(textOf(1500))))
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	w.Abort()
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+type readerOf func([]byte) (int, error)
+
+func (r readerOf) Read(b []byte) (int, error) { return r(b) }
