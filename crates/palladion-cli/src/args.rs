@@ -113,7 +113,7 @@ pub struct KeygenArgs {
     /// palladion/key in $XDG_CONFIG_HOME, ~/.config or, on Windows, %APPDATA%]
     #[arg(short, long, value_name = "KEYFILE")]
     pub output: Option<PathBuf>,
-    /// Replace an existing key file; the old key is kept beside it as KEYFILE.old-1 (-2, -3, …)
+    /// Replace an existing file; the old one is kept beside it as KEYFILE.old-1 (-2, -3, …)
     #[arg(short, long)]
     pub force: bool,
 }
@@ -320,10 +320,10 @@ pub struct DecryptArgs {
     _decrypt: bool,
 }
 
-/// Decrypts a file or a part of it
+/// Decrypts files, or a part of each
 ///
 /// Reads and decrypts only the chunks that hold the part, and the last one, which proves that the
-/// file is complete. Damage elsewhere goes unnoticed: to verify the whole file, use palladion
+/// file is complete. Stops at the first file that fails. Damage elsewhere goes unnoticed: to verify the whole file, use palladion
 /// verify. No unverified data is written. With -o, the output file appears only once all of it is
 /// verified; a pipe gets the data before a damaged chunk.
 ///
@@ -333,6 +333,7 @@ pub struct DecryptArgs {
 Examples:
   palladion cat notes.txt.pld
   palladion cat --offset 1M --length 4K disk.img.pld | hexdump -C
+  palladion cat --tail 2K app.log.pld
 
 Exit status:
   3  wrong key or passphrase
@@ -344,9 +345,15 @@ pub struct CatArgs {
     pub part: PartArgs,
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// The file to read, which cannot be a pipe
+    /// The files to read, which cannot be pipes; - or none is standard input
     #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    pub files: Vec<PathBuf>,
+}
+
+impl CatArgs {
+    pub fn reads_standard_input(&self) -> bool {
+        reads_standard_input(&self.files)
+    }
 }
 
 /// Prints what the headers of files say, without a key
@@ -461,8 +468,9 @@ fn chunk_size(text: &str) -> Result<ChunkSize, String> {
 /// Memory for Argon2id, in KiB.
 fn kdf_memory(text: &str) -> Result<u32, String> {
     let kib = bytes(text).filter(|bytes| bytes % 1024 == 0).map(|bytes| bytes / 1024);
-    let kib = kib.and_then(|kib| u32::try_from(kib).ok()).filter(|kib| *kib >= 32);
-    kib.ok_or("expected a size of at least 32K, like 256M or 2G".into())
+    let kib = kib.and_then(|kib| u32::try_from(kib).ok());
+    let kib = kib.filter(|kib| (32..=4095 << 20).contains(kib));
+    kib.ok_or("expected a multiple of 1K from 32K to 4095G, like 256M or 2G".into())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
