@@ -34,13 +34,13 @@ Examples:
 Exit status:
   0  done
   1  something failed: a file, the disk, a MAC, a version that is not supported
-  2  wrong usage
+  2  wrong usage, or files that were passed over
   3  wrong key or passphrase
   4  the input is damaged, incomplete, rolled back or of another kind
   128 + N  signal N ended it; 141 if the reader of its output is gone
 
-If one of several files fails, the others are processed all the same, and the status is that of \
-the first failure.
+If one of several files fails, the others are processed all the same, except by cat, and the \
+status is that of the first failure.
 
 After any status but 0, a file that failed has no output file, and with --force the old one is \
 unchanged. The exceptions are --salvage, and an input that --rm cannot delete: the output is \
@@ -229,8 +229,9 @@ impl RingArgs {
 /// Encrypts files or a pipe
 ///
 /// Writes notes.txt.pld and keeps notes.txt. The output file appears only once it is complete, with
-/// the permissions that your umask gives. Nothing is overwritten without --force. The sources
-/// describe the format in docs/file-format.md.
+/// the date of its input, and its permissions as far as your umask allows. Nothing is overwritten
+/// without --force. Of several files, those that end in .pld are passed over. The sources describe
+/// the format in docs/file-format.md.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -286,8 +287,9 @@ impl EncryptArgs {
 /// Decrypts files or a pipe, and verifies that they are complete and unchanged
 ///
 /// Writes notes.txt and keeps notes.txt.pld. No unverified data is written. The output file appears
-/// only once all of it is verified. A pipe gets each piece as soon as it is verified, so wait for
-/// exit status 0 before you trust the end.
+/// only once all of it is verified, with the date of its input, and its permissions as far as your
+/// umask allows. A pipe gets each piece as soon as it is verified, so wait for exit status 0 before
+/// you trust the end. Of several files, those that do not end in .pld are passed over.
 ///
 /// Without an option for it, each file takes what it needs: the default key, or a passphrase that
 /// you are asked for. With several keys or passphrases, each file takes the one that opens it.
@@ -323,9 +325,11 @@ pub struct DecryptArgs {
 /// Decrypts files, or a part of each
 ///
 /// Reads and decrypts only the chunks that hold the part, and the last one, which proves that the
-/// file is complete. Stops at the first file that fails. Damage elsewhere goes unnoticed: to verify the whole file, use palladion
+/// file is complete. Damage elsewhere goes unnoticed: to verify the whole file, use palladion
 /// verify. No unverified data is written. With -o, the output file appears only once all of it is
 /// verified; a pipe gets the data before a damaged chunk.
+///
+/// The parts of several files are written one after the other. The first failure ends the command.
 ///
 /// The key or passphrase is found as for palladion decrypt.
 #[derive(clap::Args)]
@@ -364,7 +368,8 @@ impl CatArgs {
 ///
 /// With --json, each file is an object on a line of its own. Its names are those of the text, with
 /// underscores, and "secrets", a list of what opens the file. All sizes are in bytes, and null if
-/// unknown. More names, and more kinds of secrets, may be added.
+/// unknown. A byte of a file name that is not UTF-8, such as 0xff, is \udcff, as in Python. More
+/// names, and more kinds of secrets, may be added.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:

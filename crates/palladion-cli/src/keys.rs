@@ -88,8 +88,8 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     Ok(())
 }
 
-/// Copies a file that a key will replace to a new file beside it, `key.old-1` for `key`: it may be a
-/// key, of this or of another program. An empty file is not kept.
+/// Copies a file that a key will replace to a new file beside it, `key.old-1` for `key`: it may be
+/// a key, of this or of another program. An empty file is not kept.
 fn keep_old(path: &Path) -> Result<()> {
     if is_standard(Some(path))
         || descriptor(path).is_some()

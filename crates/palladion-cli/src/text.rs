@@ -44,8 +44,8 @@ fn is_hidden(char: char) -> bool {
     char.is_control() || marks.iter().any(|range| range.contains(&char))
 }
 
-/// A string in JSON. A byte that is not UTF-8, `0xff` say, becomes `\udcff`, so that different names
-/// stay different. Python's `os.fsencode` turns that into the byte again.
+/// A string in JSON. A byte that is not UTF-8, `0xff` say, becomes `\udcff`, so that different
+/// names stay different. Python's `os.fsencode` turns that into the byte again.
 pub fn json(text: &[u8]) -> String {
     let mut string = String::from('"');
     for chunk in text.utf8_chunks() {
