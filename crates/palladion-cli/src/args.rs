@@ -34,19 +34,19 @@ Examples:
 Exit status:
   0  done
   1  something failed: a file, the disk, a MAC, a version that is not supported
-  2  wrong usage
+  2  wrong usage, or files that were passed over
   3  wrong key or passphrase
   4  the input is damaged, incomplete, rolled back or of another kind
   128 + N  signal N ended it; 141 if the reader of its output is gone
 
-If one of several files fails, the others are processed all the same, and the status is that of \
-the first failure.
+If one of several files fails, the others are processed all the same, except by cat, and the \
+status is that of the first failure.
 
 After any status but 0, a file that failed has no output file, and with --force the old one is \
 unchanged. The exceptions are --salvage, and an input that --rm cannot delete: the output is \
 there. Data already written to a pipe is verified but incomplete. A command that edits a RAF file \
 in place says how far it got. SIGKILL, a power failure or lack of memory can leave an unfinished \
-.palladion-*.tmp beside the output; you can remove it.
+.palladion-*.tmp beside the output, which only you can read; you can remove it.
 
 With status 0, an output is complete and on disk. If its directory cannot be synced, a warning \
 says so: a power failure may undo its creation, or bring back the file that it replaced.
@@ -113,7 +113,7 @@ pub struct KeygenArgs {
     /// palladion/key in $XDG_CONFIG_HOME, ~/.config or, on Windows, %APPDATA%]
     #[arg(short, long, value_name = "KEYFILE")]
     pub output: Option<PathBuf>,
-    /// Replace an existing key file; the old key is kept beside it as KEYFILE.old-1 (-2, -3, …)
+    /// Replace an existing file; the old one is kept beside it as KEYFILE.old-1 (-2, -3, …)
     #[arg(short, long)]
     pub force: bool,
 }
@@ -229,8 +229,9 @@ impl RingArgs {
 /// Encrypts files or a pipe
 ///
 /// Writes notes.txt.pld and keeps notes.txt. The output file appears only once it is complete, with
-/// the permissions that your umask gives. Nothing is overwritten without --force. The sources
-/// describe the format in docs/file-format.md.
+/// the date of its input, and its permissions as far as your umask allows. Nothing is overwritten
+/// without --force. Of several files, those that end in .pld are passed over. The sources describe
+/// the format in docs/file-format.md.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -286,8 +287,9 @@ impl EncryptArgs {
 /// Decrypts files or a pipe, and verifies that they are complete and unchanged
 ///
 /// Writes notes.txt and keeps notes.txt.pld. No unverified data is written. The output file appears
-/// only once all of it is verified. A pipe gets each piece as soon as it is verified, so wait for
-/// exit status 0 before you trust the end.
+/// only once all of it is verified, with the date of its input, and its permissions as far as your
+/// umask allows. A pipe gets each piece as soon as it is verified, so wait for exit status 0 before
+/// you trust the end. Of several files, those that do not end in .pld are passed over.
 ///
 /// Without an option for it, each file takes what it needs: the default key, or a passphrase that
 /// you are asked for. With several keys or passphrases, each file takes the one that opens it.
@@ -320,12 +322,14 @@ pub struct DecryptArgs {
     _decrypt: bool,
 }
 
-/// Decrypts a file or a part of it
+/// Decrypts files, or a part of each
 ///
 /// Reads and decrypts only the chunks that hold the part, and the last one, which proves that the
 /// file is complete. Damage elsewhere goes unnoticed: to verify the whole file, use palladion
 /// verify. No unverified data is written. With -o, the output file appears only once all of it is
 /// verified; a pipe gets the data before a damaged chunk.
+///
+/// The parts of several files are written one after the other. The first failure ends the command.
 ///
 /// The key or passphrase is found as for palladion decrypt.
 #[derive(clap::Args)]
@@ -333,6 +337,7 @@ pub struct DecryptArgs {
 Examples:
   palladion cat notes.txt.pld
   palladion cat --offset 1M --length 4K disk.img.pld | hexdump -C
+  palladion cat --tail 2K app.log.pld
 
 Exit status:
   3  wrong key or passphrase
@@ -344,9 +349,15 @@ pub struct CatArgs {
     pub part: PartArgs,
     #[command(flatten)]
     pub threads: ThreadsArgs,
-    /// The file to read, which cannot be a pipe
+    /// The files to read, which cannot be pipes; - or none is standard input
     #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    pub files: Vec<PathBuf>,
+}
+
+impl CatArgs {
+    pub fn reads_standard_input(&self) -> bool {
+        reads_standard_input(&self.files)
+    }
 }
 
 /// Prints what the headers of files say, without a key
@@ -357,7 +368,8 @@ pub struct CatArgs {
 ///
 /// With --json, each file is an object on a line of its own. Its names are those of the text, with
 /// underscores, and "secrets", a list of what opens the file. All sizes are in bytes, and null if
-/// unknown. More names, and more kinds of secrets, may be added.
+/// unknown. A byte of a file name that is not UTF-8, such as 0xff, is \udcff, as in Python. More
+/// names, and more kinds of secrets, may be added.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -461,8 +473,9 @@ fn chunk_size(text: &str) -> Result<ChunkSize, String> {
 /// Memory for Argon2id, in KiB.
 fn kdf_memory(text: &str) -> Result<u32, String> {
     let kib = bytes(text).filter(|bytes| bytes % 1024 == 0).map(|bytes| bytes / 1024);
-    let kib = kib.and_then(|kib| u32::try_from(kib).ok()).filter(|kib| *kib >= 32);
-    kib.ok_or("expected a size of at least 32K, like 256M or 2G".into())
+    let kib = kib.and_then(|kib| u32::try_from(kib).ok());
+    let kib = kib.filter(|kib| (32..=4095 << 20).contains(kib));
+    kib.ok_or("expected a multiple of 1K from 32K to 4095G, like 256M or 2G".into())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

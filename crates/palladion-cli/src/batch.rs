@@ -4,9 +4,9 @@ use std::fs::{self, Metadata};
 use std::mem;
 use std::path::{Path, PathBuf};
 
-use crate::args::InOutArgs;
 use crate::failure::{Failure, Result, quoted};
 use crate::input::{Input, descriptor_of, is_unchanged};
+use crate::naming::Naming;
 use crate::output::Output;
 use crate::progress::label;
 
@@ -14,13 +14,10 @@ use crate::progress::label;
 /// file. If it fails for one of several, the others are processed all the same; the status is that
 /// of the first failure.
 pub fn run(
-    args: &InOutArgs,
+    naming: &Naming<'_>,
     mut work: impl FnMut(Option<&Path>, &str, &mut Batch) -> Result<(Output, After)>,
 ) -> Result<()> {
-    let mut files: Vec<_> = args.files.iter().map(|path| Some(path.as_path())).collect();
-    if files.is_empty() {
-        files.push(None);
-    }
+    let files = naming.files();
     let mut batch = Batch::new();
     for (at, path) in files.iter().enumerate() {
         let len = batch.make_room(*path);
@@ -35,6 +32,9 @@ pub fn run(
                 }
             }
         }
+    }
+    if let Some(failure) = naming.passed_over() {
+        batch.tell(failure);
     }
     batch.failure.map_or(Ok(()), Err)
 }

@@ -30,7 +30,7 @@ pub struct Options {
 pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result<()> {
     let naming = Naming::plain(in_out)?;
     let mut ring = Ring::open(given, in_out.reads_standard_input(), options.limits)?;
-    batch::run(in_out, |path, label, batch| {
+    batch::run(&naming, |path, label, batch| {
         let input =
             Input::open_as("name the files in it: palladion decrypt DIRECTORY/*.pld", path)?;
         input.begin();

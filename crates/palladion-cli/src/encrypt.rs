@@ -1,15 +1,16 @@
 //! `encrypt`.
 
-use palladion_file::Encryptor;
+use palladion_file::{Encryptor, Error, KdfLimits};
 
 use crate::args::EncryptArgs;
 use crate::batch::{self, After};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, tell};
 use crate::impatient::Impatient;
 use crate::input::Input;
 use crate::keys::Source;
 use crate::naming::Naming;
 use crate::progress::Progress;
+use crate::ring::allowing;
 
 /// `encrypt`.
 pub fn run(args: &EncryptArgs) -> Result<()> {
@@ -21,7 +22,10 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         return Err(Failure::usage("--kdf-memory and --kdf-passes are for a passphrase")
             .hint("leave them out, or use -p"));
     }
-    batch::run(in_out, |path, label, batch| {
+    if let Some(kdf) = kdf.filter(|kdf| KdfLimits::default().check(kdf).is_err()) {
+        tell(&format!("warning: to decrypt with so costly a passphrase, use {}", allowing(&kdf)));
+    }
+    batch::run(&naming, |path, label, batch| {
         if source.is_passphrase() {
             batch.commit(false); // deriving a key takes its time
         }
@@ -31,7 +35,9 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
             return Err(Failure::usage("refusing to write binary data to a terminal")
                 .hint("name a file to encrypt, pipe the output, or force it with -o -"));
         }
-        let secret = source.secret().map_err(Failure::of_all_files)?;
+        source.secret().map_err(Failure::of_all_files)?;
+        source.refuse(&input)?;
+        let secret = source.secret()?;
         input.begin();
         let mut progress = Progress::of_bytes(input.len, label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
@@ -50,7 +56,13 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         }
         match result {
             Ok(_) => Ok((output, After::of(path.filter(|_| in_out.rm), input))),
-            Err(error) => Err(Failure::file(&error, &input.name, &output.name)),
+            Err(error) => {
+                let failure = Failure::file(&error, &input.name, &output.name);
+                Err(match error {
+                    Error::KdfMemory => failure.hint("close other programs, or lower --kdf-memory"),
+                    _ => failure,
+                })
+            }
         }
     })
 }

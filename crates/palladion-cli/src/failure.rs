@@ -100,7 +100,8 @@ impl Failure {
             | Error::TrailingData { .. } => (Status::Damaged, format!("{input}: {error}")),
             Error::UnsupportedVersion(_)
             | Error::UnsupportedHeader { .. }
-            | Error::KdfTooCostly { .. } => (Status::Failed, format!("{input}: {error}")),
+            | Error::KdfTooCostly { .. }
+            | Error::KdfMemory => (Status::Failed, format!("{input}: {error}")),
             // The input is not the cause.
             _ => (Status::Failed, error.to_string()),
         };
@@ -108,21 +109,7 @@ impl Failure {
         let hint = match error {
             Error::NeedsKey => "use -k KEYFILE",
             Error::NeedsPassphrase => "use -p or --passphrase-file FILE",
-            Error::KdfTooCostly { what, value, .. } => {
-                // What the option needs to be to allow this, as far as the error says.
-                let size = match *what {
-                    "memory in KiB" => format!("{value}K"),
-                    "memory in KiB times passes" => format!("{}K", value.div_ceil(4)),
-                    _ => "SIZE".into(),
-                };
-                &format!(
-                    "few files need so much, and a hostile one can ask for anything; if you trust \
-                     it, allow it more with --max-kdf-memory {size}"
-                )
-            }
-            Error::KdfMemory => {
-                "close other programs, use a machine with more memory, or a lower --kdf-memory"
-            }
+            Error::KdfMemory => "close other programs, or use a machine with more memory",
             // Without a whole header, nothing can be saved.
             Error::Truncated { chunk: Some(_), .. } | Error::Damaged { .. } => {
                 &format!("{usual}, or save what is intact: palladion decrypt --salvage -o OUT")
@@ -157,6 +144,8 @@ impl Failure {
     /// for no failure if it has read enough.
     pub fn end(&self) -> ! {
         self.tell();
+        #[cfg(unix)]
+        crate::terminal::restore();
         #[cfg(unix)]
         if self.status == Status::BrokenPipe {
             use signal_hook::{consts::SIGPIPE, low_level::emulate_default_handler};

@@ -11,6 +11,7 @@ use crate::input::Input;
 use crate::sealed::Sealed;
 use crate::streams;
 use crate::text::{json, json_object, printable};
+use crate::values::in_units;
 
 /// `info`.
 pub fn run(args: &InfoArgs) -> Result<()> {
@@ -69,7 +70,7 @@ impl<'a> Facts<'a> {
         format!(
             "file:        {}\nversion:     {}\nalgorithm:   {}\nchunk size:  {}\n\
              secret:      {secret}\nsize:        {}\nchunks:      {}\non disk:     {}\n\
-             verified:    nothing (no key given; see palladion verify)\n",
+             verified:    nothing (info uses no key; see palladion verify)\n",
             printable(self.path.as_os_str().as_encoded_bytes()),
             info.version,
             info.algorithm,
@@ -93,9 +94,9 @@ impl<'a> Facts<'a> {
             _ => r#"{"kind":"key"}"#,
         };
         json_object(&[
-            ("file", &*json(&self.path.to_string_lossy())),
+            ("file", &*json(self.path.as_os_str().as_encoded_bytes())),
             ("version", &info.version.to_string()),
-            ("algorithm", &json(info.algorithm.name())),
+            ("algorithm", &json(info.algorithm.name().as_bytes())),
             ("chunk_size", &info.chunk_size.bytes().to_string()),
             ("secrets", &format!("[{secret}]")),
             ("size", &known(self.size())),
@@ -106,14 +107,12 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The cost of a passphrase, with its memory in the largest unit that fits.
+/// The cost of a passphrase.
 fn cost(kdf: &KdfParams) -> String {
-    let memory = kdf.memory_kib();
-    let units = [(1 << 20, "GiB"), (1 << 10, "MiB"), (1, "KiB")];
-    let (size, unit) =
-        units.into_iter().find(|(size, _)| memory.is_multiple_of(*size)).unwrap_or(units[2]);
-    let memory = memory / size;
-    format!("Argon2id: memory {memory} {unit}, passes {}, lanes {}", kdf.passes(), kdf.lanes())
+    let memory = in_units(kdf.memory_kib());
+    let (number, unit) = memory.split_at(memory.len() - 1);
+    let (passes, lanes) = (kdf.passes(), kdf.lanes());
+    format!("Argon2id: memory {number} {unit}iB, passes {passes}, lanes {lanes}")
 }
 
 #[cfg(test)]

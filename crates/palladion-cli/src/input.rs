@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Seek};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use palladion_file::output::descriptor;
+use palladion_file::output::{Target, descriptor};
 
 use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::streams;
@@ -25,11 +25,8 @@ impl RandomAccess {
     pub fn open(path: &Path, change: bool, no_directory: &str, no_pipe: &str) -> Result<Self> {
         let name = quoted(path);
         let cannot = |error| Failure::io("open", &name, &error);
-        let is_pipe = |name: &str| {
-            Failure::usage(format!("{name} does not allow random access")).hint(no_pipe)
-        };
         if is_standard(Some(path)) {
-            return Err(is_pipe("standard input"));
+            return Err(no_random_access("standard input", no_pipe));
         }
         // Check before opening: opening a pipe might block for ever.
         let metadata = fs::metadata(path).map_err(cannot)?;
@@ -41,11 +38,26 @@ impl RandomAccess {
         #[cfg(not(unix))]
         let is_disk = false;
         if !metadata.is_file() && !is_disk {
-            return Err(is_pipe(&name));
+            return Err(no_random_access(&name, no_pipe));
         }
         let file = File::options().read(true).write(change).open(path).map_err(cannot)?;
         Ok(Self { file, name, metadata })
     }
+}
+
+impl RandomAccess {
+    /// Takes standard input, which must be a file that nobody has read from.
+    pub fn standard_input(no_pipe: &str) -> Result<Self> {
+        let Input { file, name, metadata, len, .. } = Input::open_as("name a file in it", None)?;
+        if !metadata.is_file() || len != Some(metadata.len()) {
+            return Err(no_random_access(&name, no_pipe));
+        }
+        Ok(Self { file, name, metadata })
+    }
+}
+
+fn no_random_access(name: &str, hint: &str) -> Failure {
+    Failure::usage(format!("{name} does not allow random access")).hint(hint)
 }
 
 pub struct Input {
@@ -128,6 +140,15 @@ impl Input {
     /// Returns where to read.
     pub fn reader(&self) -> Waiting<&File> {
         Waiting(&self.file)
+    }
+
+    /// Gives a file that is made from this one its permissions and its date.
+    pub fn pass_on(&self, target: Target) -> Target {
+        let target = target.permissions_of(&self.file);
+        match self.metadata.modified() {
+            Ok(time) if self.metadata.is_file() => target.modified(time),
+            _ => target,
+        }
     }
 
     /// Fails if fewer bytes were read than the file had when it was opened, and warns if it was

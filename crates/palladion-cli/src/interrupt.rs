@@ -113,6 +113,8 @@ pub fn end_panics_properly() {
         let place = panic.location().map_or_else(String::new, |place| format!(" ({place})"));
         let failure = Failure::new(format!("internal error: {what}{place}"));
         failure.hint("unless memory ran out, this is a bug in palladion: please report it").tell();
+        #[cfg(unix)]
+        terminal::restore();
         std::process::exit(1);
     }));
 }

@@ -3,10 +3,10 @@
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, Metadata};
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use palladion_file::output::descriptor;
+use palladion_file::output::{descriptor, refuse_inputs};
 use palladion_file::{KeyFileError, MasterKey, Passphrase, Secret, open_to_others};
 use zeroize::Zeroizing;
 
@@ -88,24 +88,18 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     Ok(())
 }
 
-/// Copies a key that will be replaced to a new file beside it, `key.old-1` for `key`, because files
-/// may need it.
+/// Copies a file that a key will replace to a new file beside it, `key.old-1` for `key`: it may be
+/// a key, of this or of another program. An empty file is not kept.
 fn keep_old(path: &Path) -> Result<()> {
     if is_standard(Some(path))
         || descriptor(path).is_some()
-        || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+        || !fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
     {
         return Ok(());
     }
     let input = Input::open(Some(path))?;
-    let mut text = Zeroizing::new(Vec::with_capacity(LONGEST + 1));
-    let read = input.reader().take(LONGEST as u64 + 1).read_to_end(&mut text);
-    read.map_err(|error| Failure::io("read", &input.name, &error))?;
-    // Even a damaged key may be worth something.
-    let is_key = text.windows(KEY_MARK.len()).any(|bytes| bytes == KEY_MARK);
-    if text.len() > LONGEST || !(is_key || is_utf16(&text)) {
-        return Ok(());
-    }
+    // Fails if nothing can replace it. Then no copy is left behind.
+    drop(Output::open(Some(path), true, Access::Private, &[])?);
     // Only for a link: the canonical path may be too long for the system.
     let target = match path.is_symlink() {
         true => path.canonicalize().map_err(|error| Failure::io("open", &input.name, &error))?,
@@ -118,11 +112,23 @@ fn keep_old(path: &Path) -> Result<()> {
     };
     let free = (1..).map(name).find(|old| fs::symlink_metadata(old).is_err());
     let old = free.expect("some number is free");
-    let output = Output::open(Some(&old), false, Access::Private, &[])?;
-    let written = output.writer().write_all(&text);
-    written.map_err(|error| Failure::io("write", &output.name, &error))?;
+    let output =
+        Output::open_as(Some(&old), false, Access::Private, &[], |target| input.pass_on(target))?;
+    let mut buffer = Zeroizing::new(vec![0; LONGEST]);
+    let mut copied = 0;
+    loop {
+        let read = input.reader().read(&mut buffer);
+        let len = read.map_err(|error| Failure::io("read", &input.name, &error))?;
+        if len == 0 {
+            break;
+        }
+        let written = output.writer().write_all(&buffer[..len]);
+        written.map_err(|error| Failure::io("write", &output.name, &error))?;
+        copied += len as u64;
+    }
+    input.check_whole(copied)?;
     output.commit(false)?;
-    note(&format!("kept the old key as {}", quoted(&old)));
+    note(&format!("kept the old file as {}", quoted(&old)));
     Ok(())
 }
 
@@ -232,6 +238,11 @@ impl Source {
         self.kind == Kind::Passphrase && self.file.is_none()
     }
 
+    /// Returns whether the secret was read already, or typed.
+    pub fn is_known(&self) -> bool {
+        self.secret.is_some()
+    }
+
     /// Returns what was tried, if there is something to say about it.
     pub fn tried(&self) -> Option<String> {
         match &self.secret {
@@ -252,12 +263,42 @@ impl Source {
         Ok(self.secret.insert(secret))
     }
 
+    /// Refuses to encrypt the secret with itself: its own file, and a copy of the key file under
+    /// whatever name. Nobody could open the result without already having what is in it.
+    pub fn refuse(&mut self, input: &Input) -> Result<()> {
+        let files = self.as_input();
+        let is_own = refuse_inputs(Path::new(""), Some(&input.metadata), files.as_slice()).is_err();
+        let is_copy = match self.secret()? {
+            OwnSecret::Key(key) => !is_own && holds(input, key)?,
+            _ => false,
+        };
+        if !is_own && !is_copy {
+            return Ok(());
+        }
+        let (name, what) = (&input.name, self.name());
+        let message = match is_own {
+            true => format!("{name} is the {what} that would encrypt it"),
+            false => format!("{name} holds the {what} that would encrypt it"),
+        };
+        Err(Failure::usage(message).hint(match self.is_passphrase() {
+            true => "the file would be of no use without it: use another passphrase or a key",
+            false => {
+                "the file would be of no use without the key: to keep a copy, encrypt it with a \
+                 passphrase (-p)"
+            }
+        }))
+    }
+
     fn get(&self) -> Result<OwnSecret> {
         let passphrase = match (&self.file, self.kind) {
             (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
             (Some(file), Kind::RawKey(format)) => return read_raw_key(file, format),
             (Some(file), Kind::Passphrase) => first_line(file, self.is_new)?,
-            (None, _) => ask(self.is_new, self.asked_for.as_deref())?,
+            (None, _) => {
+                // Nothing can be wrong with a new one after this.
+                let _hidden = self.is_new.then_some(terminal::Hidden);
+                ask(self.is_new, self.asked_for.as_deref())?
+            }
         };
         Ok(OwnSecret::Passphrase(Passphrase::new(passphrase.as_slice())))
     }
@@ -300,6 +341,19 @@ fn read_key(input: &Input) -> Result<MasterKey> {
         })
     })?;
     private(input, "-k").map(|()| key)
+}
+
+/// Returns whether an input is a key file with this key. Pipes are not looked at.
+fn holds(input: &Input, key: &MasterKey) -> Result<bool> {
+    if !input.len.is_some_and(|len| (64..=LONGEST as u64).contains(&len)) {
+        return Ok(false);
+    }
+    let failed = |error| Failure::io("read", &input.name, &error);
+    let start = (&input.file).stream_position().map_err(failed)?;
+    let bytes = read(input, false)?;
+    (&input.file).seek(SeekFrom::Start(start)).map_err(failed)?;
+    let text = std::str::from_utf8(&bytes).unwrap_or_default();
+    Ok(MasterKey::from_key_file(text).is_ok_and(|held| held == *key))
 }
 
 /// Reads the bytes of a key, or their hexadecimal digits. Fails if other users can read the file.

@@ -10,6 +10,7 @@ mod cat;
 mod decrypt;
 mod encrypt;
 mod failure;
+mod foreign;
 mod hex;
 mod impatient;
 mod info;

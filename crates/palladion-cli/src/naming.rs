@@ -23,23 +23,29 @@ pub struct Naming<'a> {
     folder: Option<&'a Path>,
     /// Derives the name of an output from that of its input.
     derive: fn(&Path) -> Result<PathBuf>,
+    /// Whether the inputs are encrypted files, whose names have the suffix.
+    is_encrypted: bool,
 }
 
 impl<'a> Naming<'a> {
     /// For `encrypt`.
     pub fn encrypted(args: &'a InOutArgs) -> Result<Self> {
-        Self::new(args, encrypted_name)
+        Self::new(args, encrypted_name, false)
     }
 
     /// For `decrypt`.
     pub fn plain(args: &'a InOutArgs) -> Result<Self> {
-        Self::new(args, plain_name)
+        Self::new(args, plain_name, true)
     }
 
-    fn new(args: &'a InOutArgs, derive: fn(&Path) -> Result<PathBuf>) -> Result<Self> {
+    fn new(
+        args: &'a InOutArgs,
+        derive: fn(&Path) -> Result<PathBuf>,
+        is_encrypted: bool,
+    ) -> Result<Self> {
         let output = args.output.as_deref();
         let folder = output.filter(|path| names_folder(path));
-        let naming = Self { args, folder, derive };
+        let naming = Self { args, folder, derive, is_encrypted };
         match (folder, output) {
             (Some(folder), _) if !folder.is_dir() => {
                 let message = format!("there is no directory {}", quoted(folder));
@@ -58,6 +64,38 @@ impl<'a> Naming<'a> {
             naming.check_distinct()?;
         }
         Ok(naming)
+    }
+
+    /// The files to read, or standard input. Of several, as `*` names them, some are passed over:
+    /// those that are encrypted already, or not encrypted, as their names say.
+    pub fn files(&self) -> Vec<Option<&'a Path>> {
+        let files = self.args.files.iter().map(PathBuf::as_path);
+        match self.args.files.is_empty() {
+            true => vec![None],
+            false => files.filter(|path| !self.passes_over(path)).map(Some).collect(),
+        }
+    }
+
+    fn passes_over(&self, path: &Path) -> bool {
+        self.args.files.len() > 1
+            && has_suffix(path) != self.is_encrypted
+            && descriptor_of(Some(path)).is_none()
+    }
+
+    /// Says how many files were passed over. Like `gzip`, the command does not end with status 0.
+    pub fn passed_over(&self) -> Option<Failure> {
+        let files = self.args.files.iter().filter(|path| self.passes_over(path)).count();
+        let (ends, end, what) = match self.is_encrypted {
+            true => ("does not end", "do not end", "decrypt one"),
+            false => ("already ends", "already end", "encrypt one again"),
+        };
+        let message = match files {
+            0 => return None,
+            1 => format!("1 file {ends} in .{SUFFIX} and was passed over"),
+            _ => format!("{files} files {end} in .{SUFFIX} and were passed over"),
+        };
+        let hint = format!("to {what}, name it alone, with -o OUT");
+        Some(Failure::usage(message).hint(hint))
     }
 
     /// Fails if two files would have the same output.
@@ -127,7 +165,9 @@ impl<'a> Naming<'a> {
         }
         let inputs = [&[("input", &input.metadata)], secrets].concat();
         let output = derived.as_deref().or(self.args.output.as_deref());
-        let output = Output::open(output, self.args.force, Access::Usual, &inputs)?;
+        let output = Output::open_as(output, self.args.force, Access::Usual, &inputs, |target| {
+            input.pass_on(target)
+        })?;
         if self.args.rm && output.is_direct() {
             let message = format!("--rm needs an output file, which {} is not", output.name);
             return Err(Failure::usage(message).hint("leave out --rm, or name a file"));

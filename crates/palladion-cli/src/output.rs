@@ -28,6 +28,17 @@ impl Output {
         access: Access,
         inputs: &[(&str, &Metadata)],
     ) -> Result<Self> {
+        Self::open_as(path, force, access, inputs, |target| target)
+    }
+
+    /// Like [`open`](Self::open), with what `shape` says about a new file.
+    pub fn open_as(
+        path: Option<&Path>,
+        force: bool,
+        access: Access,
+        inputs: &[(&str, &Metadata)],
+        shape: impl FnOnce(Target) -> Target,
+    ) -> Result<Self> {
         let path = path.filter(|path| !is_standard(Some(path)));
         let number = path.map_or(Some(1), output::descriptor);
         let (name, path) = match (path, number) {
@@ -36,6 +47,7 @@ impl Output {
         };
         let Some(number) = number else {
             let target = Target::check(path, force, access, inputs).map_err(failure)?;
+            let target = shape(target);
             let output = match target.is_special() {
                 // A FIFO waits for its reader, and a signal may end that.
                 true => target.open(),

@@ -10,6 +10,7 @@ use std::thread;
 use palladion::Buffer;
 
 use crate::failure::{Failure, Result as CommandResult};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::values::PartArgs;
 use crate::waiting::Waiting;
@@ -126,39 +127,44 @@ impl Sink {
     }
 }
 
-/// Writes the pieces that `work` produces, of at most `len` bytes each, to a file. Returns the
-/// result of `work`, or the error of a write.
+/// Writes the pieces that `work` produces, of at most `len` bytes each, to an output. Returns the
+/// result of `work`, or the failure of a write.
 pub fn write<T>(
-    file: &File,
+    output: &Output,
     len: usize,
     work: impl FnOnce(&mut Sink) -> Result<T, Closed>,
-) -> io::Result<T> {
-    let (free, buffers) = buffers(len)?;
+) -> CommandResult<T> {
+    let (free, buffers) =
+        buffers(len).map_err(|error| Failure::io("allocate", "memory", &error))?;
     let (full, pieces) = sync_channel::<Piece>(PIECES);
     thread::scope(|scope| {
         let writer = thread::Builder::new().spawn_scoped(scope, move || {
             for piece in pieces {
-                Waiting(file).write_all(&piece)?;
+                output.writer().write_all(&piece)?;
                 // At the end, nobody receives it.
                 let _ = free.send(piece.buffer);
             }
             Ok(())
+        });
+        let writer = writer.map_err(|error| {
+            Failure::io("start", "a thread", &error).hint("close other programs")
         })?;
         let mut sink = Sink { full, free: buffers };
         let done = work(&mut sink);
         drop(sink);
         match (writer.join(), done) {
             (Ok(Ok(())), Ok(done)) => Ok(done),
-            (Ok(Err(error)), _) => Err(error),
+            (Ok(Err(error)), _) => Err(Failure::io("write", &output.name, &error)),
             // The writer stops before its end only with an error.
-            _ => Err(io::Error::other("the writing thread failed")),
+            _ => Err(Failure::new("the writing thread failed")),
         }
     })
 }
 
 /// The part of a file's contents, which have `size` bytes, that the user asks for.
 pub fn part(args: &PartArgs, size: u64, name: &str) -> CommandResult<Range<u64>> {
-    let PartArgs { offset, length, .. } = *args;
+    let PartArgs { offset, length, tail, .. } = *args;
+    let offset = tail.map_or(offset, |tail| size.saturating_sub(tail));
     if offset > size {
         return Err(Failure::usage(format!(
             "the offset {offset} is past the end of {name}, which has {size} bytes"
@@ -172,13 +178,13 @@ pub fn part(args: &PartArgs, size: u64, name: &str) -> CommandResult<Range<u64>>
 /// fails because of a chunk, which `damaged` finds in the error, what comes before the chunk is
 /// written all the same.
 pub fn copy<E>(
-    output: &File,
+    output: &Output,
     part: Range<u64>,
     chunk: u64,
     mut progress: Progress,
     read: impl Fn(&mut [u8], u64) -> Result<usize, E>,
     damaged: impl Fn(&E) -> Option<u64>,
-) -> io::Result<Result<(), E>> {
+) -> CommandResult<Result<(), E>> {
     if part.is_empty() {
         return Ok(Ok(()));
     }
@@ -224,14 +230,18 @@ mod tests {
 
     #[test]
     fn parts() {
-        let part = |offset, length, size| {
-            part(&PartArgs { offset, length, output: None, force: false }, size, "x").ok()
+        let of = |offset, length, tail, size| {
+            part(&PartArgs { offset, length, tail, output: None, force: false }, size, "x").ok()
         };
+        let part = |offset, length, size| of(offset, length, None, size);
         assert_eq!(part(0, None, 10), Some(0..10));
         assert_eq!(part(3, Some(4), 10), Some(3..7));
         assert_eq!(part(3, Some(u64::MAX), 10), Some(3..10));
         assert_eq!(part(10, Some(1), 10), Some(10..10));
         assert_eq!(part(0, None, 0), Some(0..0));
         assert_eq!(part(11, None, 10), None);
+        assert_eq!(of(0, None, Some(3), 10), Some(7..10));
+        assert_eq!(of(0, Some(2), Some(3), 10), Some(7..9));
+        assert_eq!(of(0, None, Some(11), 10), Some(0..10));
     }
 }

@@ -11,6 +11,7 @@ use indicatif::{
 
 use crate::failure::is_quiet;
 use crate::input::is_standard;
+use crate::terminal;
 use crate::text::printable;
 
 /// Shorter work needs no bar.
@@ -80,6 +81,7 @@ impl Progress {
 
     pub fn set(&mut self, done: u64) {
         let begin = *self.begin.get_or_insert_with(|| {
+            terminal::show_again(); // a passphrase that was typed is the right one
             self.bar.reset();
             Instant::now()
         });

@@ -2,13 +2,19 @@
 
 use std::fs::Metadata;
 
-use palladion_file::{Error, KdfLimits, Secret, SecretKind};
+use palladion_file::{Error, KdfLimits, KdfParams, Secret, SecretKind};
 
 use crate::failure::{Failure, Result, tell};
 use crate::input::is_standard_input;
 use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::sealed::Sealed;
-use crate::values::{Given, Kind};
+use crate::terminal;
+use crate::values::{Given, Kind, in_units};
+
+/// The option that allows a file the cost of its passphrase.
+pub fn allowing(kdf: &KdfParams) -> String {
+    format!("--max-kdf-memory {}", in_units(KdfLimits::for_params(kdf).memory_kib))
+}
 
 pub struct Ring {
     sources: Vec<Source>,
@@ -64,7 +70,13 @@ impl Ring {
         let failed = |error| Failure::file(&error, sealed.name, "the output");
         self.check_kind(sealed.needs_passphrase(), failed)?;
         match &sealed.info.secret {
-            SecretKind::Passphrase(kdf) => self.limits.check(kdf).map_err(failed),
+            SecretKind::Passphrase(kdf) => self.limits.check(kdf).map_err(|error| {
+                failed(error).hint(format!(
+                    "few files need so much, and a hostile one can ask for anything; if you trust \
+                     it, use {}",
+                    allowing(kdf)
+                ))
+            }),
             _ => Ok(()),
         }
     }
@@ -99,6 +111,7 @@ impl Ring {
         output: &str,
         mut work: impl FnMut(Secret<'_>) -> std::result::Result<T, Error>,
     ) -> Result<T> {
+        let _hidden = terminal::Hidden;
         let needs_passphrase = sealed.needs_passphrase();
         let (mut tries, mut wrong) = (Tries::default(), Error::WrongKey);
         while let Some(secret) = self.next(needs_passphrase, &mut tries, sealed.name)? {

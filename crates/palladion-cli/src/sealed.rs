@@ -5,6 +5,7 @@ use std::io::Read;
 use palladion_file::{Error, HEADER_LEN, Info, SecretKind};
 
 use crate::failure::{Failure, Result};
+use crate::foreign;
 
 /// An encrypted file whose header was read. Nothing of it is verified.
 pub struct Sealed<'a> {
@@ -23,9 +24,15 @@ impl<'a> Sealed<'a> {
         read.map_err(|error| Failure::io("read", name, &error))?;
         let info = Info::from_start(&header).map_err(|error| {
             let failure = Failure::file(&error, name, "the output");
-            match matches!(error, Error::NotPalladion) && header.starts_with(b"AEGISRAF") {
-                true => failure.hint(format!("it is a RAF file: use palladion raf {instead}")),
-                false => failure,
+            if !matches!(error, Error::NotPalladion) {
+                return failure;
+            }
+            match foreign::hint(&header) {
+                _ if header.starts_with(b"AEGISRAF") => {
+                    failure.hint(format!("it is a RAF file: use palladion raf {instead}"))
+                }
+                Some(hint) => failure.hint(hint),
+                None => failure,
             }
         })?;
         Ok(Self { name, info, header })

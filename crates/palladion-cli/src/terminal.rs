@@ -1,4 +1,7 @@
 //! The prompt for a passphrase, which switches off the terminal's echo.
+//!
+//! The echo stays off until it is known whether the passphrase is right, which takes a while. Until
+//! then the user may type it again.
 
 use std::io;
 
@@ -8,7 +11,17 @@ use zeroize::Zeroizing;
 /// macOS after 1023.
 const LONGEST: usize = if cfg!(target_os = "linux") { 4000 } else { 1000 };
 
-/// Asks for a passphrase at the terminal.
+/// Switches the echo on again when it is dropped, if a prompt switched it off. Keep one for as long
+/// as passphrases are tried.
+pub struct Hidden;
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        show_again();
+    }
+}
+
+/// Asks for a passphrase at the terminal. Call [`show_again`] once it is tried.
 pub fn ask(prompt: &str) -> io::Result<Zeroizing<String>> {
     let line = read_line(prompt)?;
     if line.len() > LONGEST {
@@ -25,7 +38,7 @@ pub fn ask(prompt: &str) -> io::Result<Zeroizing<String>> {
 #[cfg(unix)]
 use unix::read_line;
 #[cfg(unix)]
-pub use unix::{hide_again, restore, show};
+pub use unix::{hide_again, restore, show, show_again};
 
 #[cfg(unix)]
 mod unix {
@@ -33,13 +46,16 @@ mod unix {
     use std::io::{self, Read, Write};
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+    use rustix::process::getpgrp;
+    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
     use zeroize::Zeroizing;
 
-    /// A prompt that waits for an answer.
+    /// A prompt that switched the echo off.
     struct Prompt {
         text: String,
         tty: File,
+        /// Whether it waits for an answer.
+        waits: bool,
         /// How the terminal was before the prompt switched its echo off, and how it is now.
         before: Termios,
         hidden: Termios,
@@ -47,7 +63,7 @@ mod unix {
 
     static PROMPT: Mutex<Option<Prompt>> = Mutex::new(None);
 
-    fn waiting() -> MutexGuard<'static, Option<Prompt>> {
+    fn current() -> MutexGuard<'static, Option<Prompt>> {
         PROMPT.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -60,23 +76,46 @@ mod unix {
         fn show(&self) {
             let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
         }
+
+        /// Returns whether the terminal is the program's to change.
+        fn is_in_foreground(&self) -> bool {
+            tcgetpgrp(&self.tty).is_ok_and(|group| group == getpgrp())
+        }
     }
 
-    /// Begins the prompt anew, if there is one. Call it when the program goes on after it was
-    /// stopped.
+    /// Begins the prompt anew, if one waits for an answer. Call it when the program goes on after
+    /// it was stopped.
     pub fn hide_again() {
-        if let Some(prompt) = waiting().as_mut() {
-            let _ = prompt.begin();
+        let mut current = current();
+        match current.as_mut() {
+            Some(prompt) if prompt.waits => {
+                let _ = prompt.begin();
+            }
+            // The shell may have switched the echo on, and may use the terminal itself.
+            Some(prompt) => {
+                if prompt.is_in_foreground() {
+                    prompt.show();
+                }
+                *current = None;
+            }
+            None => {}
+        }
+    }
+
+    /// Switches the echo on, if a prompt switched it off.
+    pub fn show_again() {
+        if let Some(prompt) = current().take() {
+            prompt.show();
         }
     }
 
     /// Switches the echo on for good; no prompt begins after that. Call it before the program ends.
     pub fn restore() {
-        let waiting = waiting();
-        if let Some(prompt) = waiting.as_ref() {
+        let current = current();
+        if let Some(prompt) = current.as_ref() {
             prompt.show();
         }
-        std::mem::forget(waiting);
+        std::mem::forget(current);
     }
 
     /// Writes text to the terminal, wherever standard output and standard error go.
@@ -87,19 +126,23 @@ mod unix {
     /// Reads a line without its end. The terminal goes on to edit lines and to send signals.
     pub fn read_line(prompt: &str) -> io::Result<Zeroizing<String>> {
         let tty = File::options().read(true).write(true).open("/dev/tty")?;
-        let before = tcgetattr(&tty)?;
+        let mut current = current();
+        let before = match current.take() {
+            Some(earlier) => earlier.before,
+            None => tcgetattr(&tty)?,
+        };
         let mut hidden = before.clone();
         hidden.local_modes.remove(LocalModes::ECHO);
         // The end of the line is shown.
         hidden.local_modes.insert(LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG);
-        let mut prompt = Prompt { text: prompt.into(), tty: tty.try_clone()?, before, hidden };
-        let mut waits = waiting();
+        let (text, own) = (prompt.into(), tty.try_clone()?);
+        let mut prompt = Prompt { text, tty: own, waits: true, before, hidden };
         prompt.begin()?;
-        *waits = Some(prompt);
-        drop(waits);
+        *current = Some(prompt);
+        drop(current);
         let line = line(&tty);
-        if let Some(prompt) = waiting().take() {
-            prompt.show();
+        if let Some(prompt) = self::current().as_mut() {
+            prompt.waits = false;
         }
         line
     }
@@ -127,6 +170,10 @@ mod unix {
         }
     }
 }
+
+/// On Windows, the echo is on as soon as a line was read.
+#[cfg(not(unix))]
+pub fn show_again() {}
 
 #[cfg(not(unix))]
 pub fn show(text: &str) -> io::Result<()> {

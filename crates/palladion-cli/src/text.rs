@@ -44,16 +44,20 @@ fn is_hidden(char: char) -> bool {
     char.is_control() || marks.iter().any(|range| range.contains(&char))
 }
 
-/// A string in JSON.
-pub fn json(text: &str) -> String {
+/// A string in JSON. A byte that is not UTF-8, `0xff` say, becomes `\udcff`, so that different
+/// names stay different. Python's `os.fsencode` turns that into the byte again.
+pub fn json(text: &[u8]) -> String {
     let mut string = String::from('"');
-    for char in text.chars() {
-        match char {
-            '"' | '\\' => string.extend(['\\', char]),
-            // All of them have at most 16 bits.
-            _ if is_hidden(char) => string += &format!("\\u{:04x}", u32::from(char)),
-            _ => string.push(char),
+    for chunk in text.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            match char {
+                '"' | '\\' => string.extend(['\\', char]),
+                // All of them have at most 16 bits.
+                _ if is_hidden(char) => string += &format!("\\u{:04x}", u32::from(char)),
+                _ => string.push(char),
+            }
         }
+        string.extend(chunk.invalid().iter().map(|byte| format!("\\udc{byte:02x}")));
     }
     string + "\""
 }
@@ -61,7 +65,7 @@ pub fn json(text: &str) -> String {
 /// Returns a line with an object in JSON. The values are in JSON already.
 pub fn json_object(parts: &[(&str, &str)]) -> String {
     let parts: Vec<_> =
-        parts.iter().map(|(name, value)| format!("{}:{value}", json(name))).collect();
+        parts.iter().map(|(name, value)| format!("{}:{value}", json(name.as_bytes()))).collect();
     format!("{{{}}}\n", parts.join(","))
 }
 
@@ -94,7 +98,9 @@ mod tests {
     #[test]
     fn strings_in_json() {
         let text = "\"b\" \\ \n\u{7f}\u{202e} caf\u{e9}";
-        assert_eq!(json(text), "\"\\\"b\\\" \\\\ \\u000a\\u007f\\u202e caf\u{e9}\"");
+        let expected = "\"\\\"b\\\" \\\\ \\u000a\\u007f\\u202e caf\u{e9}\"";
+        assert_eq!(json(text.as_bytes()), expected);
+        assert_eq!(json(b"caf\xe9"), "\"caf\\udce9\"");
     }
 
     #[test]

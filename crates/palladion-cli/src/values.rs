@@ -37,6 +37,10 @@ pub struct PartArgs {
     #[arg(long, value_name = "N", default_value = "0", value_parser = size)]
     #[arg(allow_hyphen_values = true)]
     pub offset: u64,
+    /// Begin N bytes before the end, or at the start of a shorter file
+    #[arg(long, value_name = "N", value_parser = size, conflicts_with = "offset")]
+    #[arg(allow_hyphen_values = true)]
+    pub tail: Option<u64>,
     /// How many bytes at most [default: all]
     #[arg(long, value_name = "N", value_parser = size, allow_hyphen_values = true)]
     pub length: Option<u64>,
@@ -88,6 +92,15 @@ pub fn bytes(text: &str) -> Option<u64> {
         .starts_with(|first: char| first.is_ascii_digit())
         .then(|| digits.parse::<u64>().ok());
     number.flatten()?.checked_mul(unit)
+}
+
+/// The size of memory, as [`bytes`] takes it, in the largest unit that fits.
+pub fn in_units(kib: u32) -> String {
+    match kib {
+        _ if kib.is_multiple_of(1 << 20) => format!("{}G", kib >> 20),
+        _ if kib.is_multiple_of(1 << 10) => format!("{}M", kib >> 10),
+        _ => format!("{kib}K"),
+    }
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn several_files() {
     assert_eq!(bench.names(), ["a.pld", "b", "b.pld", "c", "c.pld", "key"]);
     assert_eq!(bench.read("b"), b"b");
     assert_eq!(bench.read("c"), b"precious");
-    let run = bench.run(&["decrypt", "-k", "key", "missing", "c.pld", "-f"]);
+    let run = bench.run(&["decrypt", "-k", "key", "missing.pld", "c.pld", "-f"]);
     assert_eq!((run.status.code(), &bench.read("c")[..]), (Some(1), &b"c"[..]));
 
     // A hint is given once.
@@ -88,6 +88,27 @@ fn several_files() {
     assert!(run.status.success(), "{run:?}");
     assert!(bench.run_with_input(&["decrypt", "-k", "key"], &run.stdout).stdout == b"piped");
     assert_eq!(bench.ok(&["decrypt", "-k", "key", "-o", "-", "b.pld"]), b"b");
+}
+
+#[test]
+fn all_files_again() {
+    let bench = Bench::new();
+    for name in ["a", "b", "c"] {
+        bench.write(name, name);
+    }
+    bench.ok(&["encrypt", "-k", "key", "a", "b"]);
+    let run = bench.run(&["encrypt", "-k", "key", "a.pld", "b.pld", "c"]);
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
+    let says = "error: 2 files already end in .pld and were passed over\nhint: ";
+    assert!(run.stderr.starts_with(says) && run.stderr.lines().count() == 2, "{run:?}");
+    assert_eq!(bench.names(), ["a", "a.pld", "b", "b.pld", "c", "c.pld", "key"]);
+    fs::remove_file(bench.path("c")).unwrap();
+    let run = bench.run(&["decrypt", "-k", "key", "a", "c.pld"]);
+    let says = "error: 1 file does not end in .pld and was passed over\nhint: ";
+    assert!(run.status.code() == Some(2) && run.stderr.starts_with(says), "{run:?}");
+    assert_eq!(bench.read("c"), b"c");
+    // Then there is nothing to do, not even standard input.
+    assert_eq!(bench.run(&["encrypt", "-k", "key", "a.pld", "b.pld"]).status.code(), Some(2));
 }
 
 #[test]
@@ -491,6 +512,10 @@ fn passphrases_of_several_files_at_the_prompt() {
     let dialog = [(first, "two\n"), (again, "\n"), (again, "one\n")];
     let shown = at_a_terminal(&bench, &decrypt("b.pld"), &dialog);
     assert!(shown.contains("status=0"), "{shown}");
+    // What is typed while the passphrase is tried is not shown.
+    let dialog = [(first, "x\n"), ("\r\n", "one\n")];
+    let shown = at_a_terminal(&bench, &decrypt("b.pld"), &dialog);
+    assert!(shown.contains("status=0") && !shown.contains("one"), "{shown}");
     let dialog = [(first, "x\n"), (again, "y\n"), (again, "\n")];
     let shown = at_a_terminal(&bench, &decrypt("b.pld"), &dialog);
     assert!(shown.contains("not the passphrase") && shown.contains("status=3"), "{shown}");

@@ -320,7 +320,27 @@ fn permissions_and_links() {
     sh("000", "keygen -o c");
     assert_eq!((mode("a"), mode("b"), mode("c")), (0o644, 0o600, 0o600));
 
-    // What replaces a file is private until it has that file's permissions.
+    // Permissions and dates go along, as far as the umask allows.
+    let date = |name: &str| fs::metadata(bench.path(name)).unwrap().modified().unwrap();
+    let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    for (allowed, wanted) in [(0o600, 0o600), (0o4775, 0o755), (0o400, 0o400)] {
+        bench.write("priv", "secret");
+        File::open(bench.path("priv")).unwrap().set_modified(long_ago).unwrap();
+        fs::set_permissions(bench.path("priv"), fs::Permissions::from_mode(allowed)).unwrap();
+        sh("022", "encrypt -k key --rm priv");
+        assert_eq!((mode("priv.pld"), date("priv.pld")), (wanted, long_ago));
+        sh("022", "cat -k key -o part priv.pld");
+        sh("022", "decrypt -k key --rm priv.pld");
+        assert_eq!((mode("part"), mode("priv"), date("priv")), (wanted, wanted, long_ago));
+        sh("022", "raf import -k key priv f.raf");
+        sh("022", "raf export -k key f.raf whole");
+        assert_eq!((mode("f.raf"), mode("whole")), (wanted, wanted));
+        for name in ["part", "priv", "f.raf", "whole"] {
+            fs::remove_file(bench.path(name)).unwrap();
+        }
+    }
+
+    // A temporary file is private.
     bench.write("old", "old");
     fs::set_permissions(bench.path("old"), fs::Permissions::from_mode(0o4644)).unwrap();
     let input = text(3 << 20);

@@ -12,7 +12,7 @@ fn key_files() {
     bench.fails(&["keygen", "-o", "key"], 1, "already exists");
     assert_eq!(bench.read("key"), key.as_bytes());
     let run = bench.run(&["keygen", "-o", "key", "--force"]);
-    assert!(run.status.success() && run.stderr.contains("kept the old key as"), "{run:?}");
+    assert!(run.status.success() && run.stderr.contains("kept the old file as"), "{run:?}");
     assert_ne!(bench.read("key"), key.as_bytes());
     assert_eq!(bench.ok(&["keygen", "-o", "-"]).len(), 99);
 
@@ -52,12 +52,14 @@ fn replaced_keys_are_kept() {
         let mode = std::fs::metadata(bench.path("key.old-1")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-    // Other files are not kept. A damaged key is.
-    bench.ok(&["keygen", "-f", "-o", "in"]);
-    assert_eq!(names(&bench), "in in.pld key key.old-1 key.old-2");
-    bench.write("in", "palladion-key-1:12");
+    // Whatever it is: it may be the key of another program. An empty file is nothing to keep.
+    let age = format!("AGE-SECRET-KEY-1{}", "Q".repeat(200_000));
+    bench.write("in", &age);
     assert!(bench.run(&["keygen", "-f", "-o", "in"]).status.success());
-    assert_eq!(bench.read("in.old-1"), b"palladion-key-1:12");
+    assert!(bench.read("in.old-1") == age.as_bytes());
+    bench.write("in", "");
+    bench.ok(&["keygen", "-f", "-o", "in"]);
+    assert_eq!(names(&bench), "in in.old-1 in.pld key key.old-1 key.old-2");
     // Also the default key.
     for _ in 0..2 {
         let run = bench.run(&["keygen", "-f"]);
@@ -65,6 +67,33 @@ fn replaced_keys_are_kept() {
     }
     let default = if cfg!(windows) { "home/palladion" } else { "home/.config/palladion" };
     assert!(bench.path(default).join("key.old-1").exists());
+}
+
+#[test]
+fn a_key_does_not_encrypt_itself() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.write("passphrase", "open sesame");
+    chmod(&bench, "passphrase", 0o600);
+    bench.write("copy", [b"# mine\n", &bench.read("key")[..]].concat());
+    let says = "that would encrypt it";
+    for input in ["key", "copy"] {
+        let stderr = bench.fails(&["encrypt", "-k", "key", input], 2, says);
+        assert!(stderr.contains("with a passphrase (-p)"), "{stderr}");
+        bench.fails(&["raf", "import", "-k", "key", input, "f.raf"], 2, says);
+        bench.ok(&["encrypt", "--passphrase-file", "passphrase", input]);
+    }
+    if cfg!(unix) {
+        let args = ["encrypt", "--passphrase-file", "passphrase", "passphrase"];
+        bench.fails(&args, 2, says);
+    }
+    // The others are encrypted all the same.
+    let run = bench.run(&["encrypt", "-f", "-k", "key", "in", "key", "passphrase"]);
+    assert_eq!((run.status.code(), run.stderr.matches("error: ").count()), (Some(2), 1), "{run:?}");
+    assert!(bench.path("in.pld").exists() && bench.path("passphrase.pld").exists());
+    bench.ok(&["keygen", "-o", "other"]);
+    bench.ok(&["encrypt", "-f", "-k", "other", "key"]);
+    assert_eq!(bench.ok(&["decrypt", "-k", "other", "-o", "-", "key.pld"]), bench.read("key"));
 }
 
 #[test]
@@ -181,13 +210,17 @@ fn costs_of_a_passphrase() {
         (&["--kdf-passes", "1"], costs(64 << 10, 1)),
         (&["--kdf-memory", "1M", "--kdf-passes", "17"], costs(1024, 17)),
     ] {
-        bench.ok(&run(&[&["encrypt", "-f", "in"], options].concat()));
+        let made = bench.run(&run(&[&["encrypt", "-f", "in"], options].concat()));
+        assert!(made.status.success(), "{made:?}");
         assert_eq!(bench.read("in.pld")[48..60], expected);
+        let warns = made.stderr.starts_with("warning: ");
+        assert_eq!(warns, expected == costs(1024, 17), "{made:?}");
+        assert!(!warns || made.stderr.contains("--max-kdf-memory 4352K"), "{made:?}");
     }
     // Too many passes.
     let decrypt = run(&["decrypt", "-o", "-", "in.pld"]);
     let stderr = bench.fails(&decrypt, 1, "passes 17, at most 16 allowed");
-    assert!(stderr.contains("--max-kdf-memory"), "{stderr}");
+    assert!(stderr.contains("--max-kdf-memory 4352K"), "{stderr}");
     // Before anyone is asked for it, which would fail without a terminal.
     for open in [&["decrypt", "-o", "-"][..], &["cat"], &["cat", "-p"]] {
         bench.fails(&[open, &["in.pld"]].concat(), 1, "passes 17, at most 16 allowed");
@@ -195,11 +228,13 @@ fn costs_of_a_passphrase() {
     let verified = bench.run(&["verify", "in.pld"]);
     assert!(verified.stderr.contains("passes 17, at most 16 allowed"), "{verified:?}");
     assert_eq!(verified.stdout, b"in.pld: FAILED open or read\n");
-    assert_eq!(bench.ok(&[&decrypt[..], &["--max-kdf-memory", "5M"]].concat()), b"secret");
+    assert_eq!(bench.ok(&[&decrypt[..], &["--max-kdf-memory", "4352K"]].concat()), b"secret");
     bench.fails(&[&decrypt[..], &["--max-kdf-memory", "4M"]].concat(), 1, "times passes 17408");
     let args = ["encrypt", "-k", "key", "--kdf-passes", "4", "-o", "-", "in"];
     bench.fails(&args, 2, "are for a passphrase");
-    bench.fails(&run(&["encrypt", "--kdf-memory", "8K", "in"]), 2, "at least 32K");
+    for memory in ["8K", "100T"] {
+        bench.fails(&run(&["encrypt", "--kdf-memory", memory, "in"]), 2, "from 32K to 4095G");
+    }
 }
 
 #[cfg(unix)]

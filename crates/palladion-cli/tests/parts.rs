@@ -37,7 +37,8 @@ fn cat_writes_parts() {
         let says = format!("the offset {after} is past the end of \"{name}\"");
         bench.fails(&["cat", "-k", "key", "--offset", &after, &name], 2, &says);
         bench.fails(&["cat", "-k", "key", "--offset", "8T", &name], 2, "the offset");
-        for option in ["--offset", "--length"] {
+        assert!(cat(&["--tail", "100"]) == text[text.len().saturating_sub(100)..]);
+        for option in ["--offset", "--length", "--tail"] {
             bench.fails(&["cat", option, "-10", &name], 2, "expected a number of bytes");
         }
     }
@@ -55,10 +56,40 @@ fn cat_writes_parts() {
 }
 
 #[test]
+fn cat_of_several_files() {
+    let bench = Bench::new();
+    bench.write("a", "first");
+    bench.write("b", "second");
+    bench.ok(&["encrypt", "-k", "key", "a", "b"]);
+    bench.write("damaged", &bench.read("a.pld")[..150]);
+    assert_eq!(bench.ok(&["cat", "-k", "key", "a.pld", "b.pld"]), b"firstsecond");
+    bench.ok(&["cat", "-k", "key", "--tail", "2", "a.pld", "b.pld", "-o", "out"]);
+    assert_eq!(bench.read("out"), b"stnd");
+    let run = bench.run(&["cat", "-k", "key", "a.pld", "damaged", "b.pld"]);
+    assert_eq!((run.status.code(), &run.stdout[..]), (Some(4), &b"first"[..]), "{run:?}");
+    // Standard input may be a file, but a key is no part of it.
+    let open = || std::fs::File::open(bench.path("b.pld")).unwrap();
+    for args in [&["cat", "-k", "key"][..], &["cat", "-k", "key", "-"]] {
+        let run = finish(bench.command(args).stdin(open()).spawn().unwrap());
+        assert_eq!(run.stdout, b"second", "{run:?}");
+    }
+    let mut read = open();
+    std::io::Read::read_exact(&mut read, &mut [0]).unwrap();
+    let run = finish(bench.command(&["cat", "-k", "key"]).stdin(read).spawn().unwrap());
+    assert_eq!(run.status.code(), Some(2), "{run:?}");
+    let run = finish(bench.command(&["cat", "-k", "-", "-"]).stdin(open()).spawn().unwrap());
+    assert!(run.stderr.contains("cannot be both the key and the data"), "{run:?}");
+}
+
+#[test]
 fn cat_of_a_pipe_or_another_file() {
     let bench = Bench::new();
     bench.write("in", "secret");
     bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.write("in.age", "age-encryption.org/v1\n-> X25519 \n");
+    for args in [&["cat", "-k", "key", "in.age"][..], &["raf", "cat", "-k", "key", "in.age"]] {
+        assert!(bench.fails(args, 4, "this is not a").contains("decrypt it with age -d"));
+    }
     bench.ok(&["raf", "import", "-k", "key", "in", "in.raf"]);
     let stderr =
         bench.fails(&["cat", "-k", "key", "-"], 2, "standard input does not allow random access");
@@ -172,7 +203,7 @@ fn info_without_a_key() {
         let expected = format!(
             "file:        {name}\nversion:     1\nalgorithm:   AEGIS-256X2\nchunk size:  1024\n\
              secret:      key\nsize:        {}\nchunks:      {chunks}\non disk:     {}\n\
-             verified:    nothing (no key given; see palladion verify)\n",
+             verified:    nothing (info uses no key; see palladion verify)\n",
             plain.len(),
             bench.read(&name).len(),
         );

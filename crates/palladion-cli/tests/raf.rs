@@ -97,7 +97,8 @@ fn info() {
          file id:     {id}\nheader:      ",
         HEADER + 4 * RECORD
     );
-    assert_eq!(raw_info(&bench, &["f.raf"]), format!("{expected}not verified (no key given)\n"));
+    let unverified = "not verified (name the key with -k, or use -p)";
+    assert_eq!(raw_info(&bench, &["f.raf"]), format!("{expected}{unverified}\n"));
     assert_eq!(raw_info(&bench, &["-k", "key", "f.raf"]), format!("{expected}verified\n"));
     for (key, verified) in [(&[][..], false), (&["-k", "key"], true)] {
         let expected = format!(
@@ -403,6 +404,16 @@ fn damage() {
     damage(&[3]);
     let named = "\"f.raf\": chunk 3 is damaged (bytes 196608 to 262143)";
     bench.fails(&["raf", "verify", "-k", "key", "f.raf"], 4, named);
+    // One of several files.
+    bench.ok(&["raf", "create", "-k", "key", "empty.raf"]);
+    for (quiet, ok) in [(&[][..], &b"\"empty.raf\": OK, 0 chunks\n"[..]), (&["-q"], b"")] {
+        let verify = ["raf", "verify", "-k", "key", "f.raf", "empty.raf"];
+        let run = bench.run(&[&verify, quiet].concat());
+        assert_eq!((run.status.code(), &run.stdout[..]), (Some(4), ok), "{run:?}");
+        assert!(run.stderr.contains(named), "{run:?}");
+    }
+    let args = ["raf", "verify", "-k", "key", "--commitment", "f.raf", "empty.raf"];
+    bench.fails(&args, 2, "are for one file");
     bench.fails(&["raf", "verify", "-k", "key", "--commitment", "f.raf"], 4, named);
     bench.fails(&["raf", "export", "-k", "key", "f.raf", "out"], 4, named);
     bench.fails(&["raf", "cat", "-k", "key", "-o", "out", "f.raf"], 4, named);

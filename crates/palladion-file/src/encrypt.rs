@@ -71,7 +71,8 @@ impl<'a> Encryptor<'a> {
         self
     }
 
-    /// Sets the cost of a passphrase; no effect on a master key.
+    /// Sets the cost of a passphrase; no effect on a master key. Readers refuse a file that costs
+    /// more than [`KdfLimits::default`](crate::KdfLimits) allows, unless they are told to allow it.
     pub fn kdf(mut self, kdf: KdfParams) -> Self {
         self.kdf = kdf;
         self

@@ -6,6 +6,18 @@ use crate::Error;
 
 /// The cost of turning a passphrase into a key with Argon2id. The default is RFC 9106's
 /// recommendation for machines that cannot spare 2 GiB: 64 MiB, 3 passes, 4 lanes.
+///
+/// A file that costs more than [`KdfLimits::default`] allows is refused by every reader that is not
+/// told to allow more. [`KdfLimits::check`] tells before you make one:
+///
+/// ```
+/// use palladion_file::{KdfLimits, KdfParams};
+///
+/// let costly = KdfParams::new(2 * 1024 * 1024, 1, 4).unwrap();
+/// assert!(KdfLimits::default().check(&costly).is_err());
+/// assert!(KdfLimits::for_params(&costly).check(&costly).is_ok());
+/// assert!(KdfLimits::default().check(&KdfParams::default()).is_ok());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KdfParams {
     pub(crate) memory_kib: u32,
@@ -119,6 +131,14 @@ impl KdfLimits {
     pub const fn with_memory(memory_kib: u32) -> Self {
         let work_kib = memory_kib.saturating_mul(4);
         Self { memory_kib, passes: u32::MAX, lanes: u32::MAX, work_kib }
+    }
+
+    /// The [limits](Self::with_memory) of the smallest memory that allow this cost.
+    #[must_use]
+    pub const fn for_params(params: &KdfParams) -> Self {
+        let quarter = (params.memory_kib as u64 * params.passes as u64).div_ceil(4);
+        let work = if quarter > u32::MAX as u64 { u32::MAX } else { quarter as u32 };
+        Self::with_memory(if work > params.memory_kib { work } else { params.memory_kib })
     }
 
     /// Checks the cost of a file, for example before a user is asked for its passphrase. Decryption

@@ -64,12 +64,20 @@
 //!
 //! # Permissions
 //!
-//! A new file gets those that the umask allows. A file that replaces another is private until the
-//! end, and then gets that one's permissions, without setuid and the like, its group and its owner,
-//! as far as the system allows. On Linux, permissions include the POSIX access control list (ACL).
-//! Where the group or the list cannot be kept, fewer users get access than before. Other systems'
-//! ACLs are not kept. A [private](Access::Private) file is readable and writable by its owner alone
-//! (0600), also if it replaces one that was not. Descriptors and devices keep theirs.
+//! A temporary file is private (0600) until it is complete. Then it gets its permissions.
+//!
+//! A new file gets those that the umask allows. If it is made from another file
+//! ([`Target::permissions_of`]), it gets that one's permissions as far as the umask allows, as with
+//! `cp`. It gets fewer if the other file has another group or an access control list (ACL), and
+//! never setuid and the like.
+//!
+//! A file that replaces another gets that one's permissions, without setuid and the like, its group
+//! and its owner, as far as the system allows, whatever it is made from. On Linux, permissions
+//! include the POSIX ACL. Where the group or the list cannot be kept, fewer users get access than
+//! before. Other systems' ACLs are not kept.
+//!
+//! A [private](Access::Private) file is readable and writable by its owner alone (0600), also if it
+//! replaces one that was not. Descriptors and devices keep their permissions.
 //!
 //! # Fork
 //!
@@ -110,6 +118,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::SystemTime;
 
 mod descriptor;
 mod error;
@@ -121,7 +130,7 @@ pub use error::{Cause, Error, Result};
 
 use descriptor::End;
 use folder::{Folder, Way, folder_of};
-use permissions::Replaced;
+use permissions::{Later, Replaced, Sources};
 
 /// Who may read a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +148,8 @@ pub struct Target {
     replace: bool,
     access: Access,
     found: Found,
+    sources: Sources,
+    modified: Option<SystemTime>,
 }
 
 /// What is under a name.
@@ -165,7 +176,10 @@ impl Target {
         inputs: &[(&str, &Metadata)],
     ) -> Result<Self> {
         let fail = |cause: Cause| Err(cause.of(path));
-        let target = |found| Ok(Self { path: path.to_path_buf(), replace, access, found });
+        let target = |found| {
+            let (path, sources) = (path.to_path_buf(), Sources::default());
+            Ok(Self { path, replace, access, found, sources, modified: None })
+        };
         let end = descriptor::resolve(path);
         if let End::Descriptor(number) = end {
             let file = duplicate(number).map_err(|error| Cause::Io("open", error).of(path))?;
@@ -204,9 +218,27 @@ impl Target {
         matches!(self.found, Found::Special)
     }
 
+    /// Gives a new file the permissions of the file that it is made from, as far as the umask
+    /// allows. If it is made from several files, it gets the permissions that all of them have.
+    /// Without effect on a private file and on one that replaces another, and if the source is not
+    /// a regular file.
+    #[must_use]
+    pub fn permissions_of(mut self, source: &File) -> Self {
+        self.sources.add(source);
+        self
+    }
+
+    /// Sets the date of the last modification that the file gets when it is complete. Without
+    /// effect on what is written directly.
+    #[must_use]
+    pub fn modified(mut self, time: SystemTime) -> Self {
+        self.modified = Some(time);
+        self
+    }
+
     /// Opens what is written directly, or creates the temporary file.
     pub fn open(self) -> Result<Output> {
-        let Self { path, replace, access, found } = self;
+        let Self { path, replace, access, found, sources, modified } = self;
         let process = std::process::id();
         let (own, replaced, lock) = match found {
             Found::Descriptor(file) => return Ok(Output { path, file, process, new: None }),
@@ -219,10 +251,8 @@ impl Target {
             Found::File { own, replaced, lock } => (own, Some(replaced), lock),
         };
         let dir = folder_of(&own);
-        // A file that replaces another is private until the end, when it gets that one's
-        // permissions.
         let mode = match (access, &replaced) {
-            (Access::Usual, None) => 0o666,
+            (Access::Usual, None) => sources.mode(),
             _ => 0o600,
         };
         let folder = Folder::open(dir).map_err(|error| match error.kind() {
@@ -234,13 +264,18 @@ impl Target {
         }
         let (file, name) = temporary(&folder, mode)
             .map_err(|error| Cause::Io("create a file in", error).of(dir))?;
+        let later = match (access, replaced) {
+            (Access::Usual, Some(replaced)) => Later::As(replaced),
+            (Access::Usual, None) => sources.close(&file),
+            (Access::Private, replaced) => Later::Private(replaced),
+        };
         let new = New {
             folder,
             name: Some(name),
             target: own.file_name().unwrap_or_default().to_os_string(),
             replace,
-            access,
-            replaced,
+            later,
+            modified,
             _lock: lock,
         };
         Ok(Output { path, file, process, new: Some(new) })
@@ -269,8 +304,8 @@ struct New {
     name: Option<OsString>,
     target: OsString,
     replace: bool,
-    access: Access,
-    replaced: Option<Box<Replaced>>,
+    later: Later,
+    modified: Option<SystemTime>,
     /// Unlocks the replaced file at the end.
     _lock: Option<File>,
 }
@@ -306,19 +341,21 @@ impl Output {
 
     /// Returns whether it will replace this file. On Windows, whether it may.
     pub fn replaces(&self, file: &Metadata) -> bool {
-        let replaced = self.new.as_ref().and_then(|new| new.replaced.as_deref());
+        let replaced = self.new.as_ref().and_then(|new| new.later.replaced());
         replaced.is_some_and(|replaced| cfg!(not(unix)) || is_same(&replaced.metadata, file))
     }
 
-    /// Gives a new file its permissions, and waits until everything is on disk.
+    /// Gives a new file its permissions and its date, and waits until everything is on disk.
     pub fn sync(&self) -> Result<()> {
         if !self.is_ours() {
             return Err(Cause::Forked.of(&self.path));
         }
         let synced = match &self.new {
             Some(new) => {
-                if let (Access::Usual, Some(replaced)) = (new.access, &new.replaced) {
-                    replaced.pass_on(&self.file);
+                new.later.give(&self.file);
+                if let Some(time) = new.modified {
+                    // Not every file system has such dates.
+                    let _ = self.file.set_modified(time);
                 }
                 self.file.sync_all()
             }

@@ -213,7 +213,7 @@ pub struct TruncateArgs {
     pub size: u64,
 }
 
-/// Verifies a whole file and names each damaged chunk
+/// Verifies whole files and names each damaged chunk
 ///
 /// An authentic chunk may still be an old one: anyone who can write to the file can restore an
 /// older version of it, or of single chunks. To detect that, make a commitment after the last
@@ -221,7 +221,7 @@ pub struct TruncateArgs {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  palladion raf verify -k my.key disk.raf
+  palladion raf verify -k my.key *.raf
   palladion raf verify -k my.key --commitment disk.raf > disk.commitment
   palladion raf verify -k my.key --expect \"$(cat disk.commitment)\" disk.raf
 
@@ -244,9 +244,16 @@ pub struct VerifyArgs {
     /// is enough]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub max_chunks: Option<u64>,
-    /// The file
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    /// The files; one for --commitment and --expect. With --quiet, only failures are printed
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+impl VerifyArgs {
+    /// How many chunks the tree of the expected commitment has room for, if it says.
+    pub fn expected_chunks(&self) -> Option<u64> {
+        self.expect.as_ref()?.max_chunks
+    }
 }
 
 /// Encrypts a plain file or a pipe into a new file

@@ -5,10 +5,12 @@ mod place;
 mod salvage;
 mod truncated;
 
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
+use palladion_file::output::Target;
 use palladion_raf::Error;
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
 
@@ -17,7 +19,7 @@ use self::args::{
     VerifyArgs, WriteArgs,
 };
 use self::place::{Opened, Place, bytes_of};
-use crate::failure::{Failure, Result, buffer, tell};
+use crate::failure::{Failure, Result, buffer, for_each, is_quiet, tell};
 use crate::input::{Input, is_standard, is_standard_input};
 use crate::keys::Source;
 use crate::output::{Access, Output, same_file};
@@ -58,18 +60,27 @@ fn open(path: &Path, key: &KeyArgs, change: bool) -> Result<Opened> {
     place.unlock(key, source(key, false, false)?)
 }
 
-fn new_output(path: &Path, force: bool, inputs: &[(&str, &std::fs::Metadata)]) -> Result<Output> {
+/// Opens the output for a new file, which is made from `input`.
+fn new_output(
+    path: &Path,
+    force: bool,
+    inputs: &[(&str, &Metadata)],
+    input: Option<&File>,
+) -> Result<Output> {
     if is_standard(Some(path)) {
         return Err(Failure::usage("a RAF file cannot be written to standard output")
             .hint("it needs random access: name a file"));
     }
-    Output::open(Some(path), force, Access::Usual, inputs)
+    Output::open_as(Some(path), force, Access::Usual, inputs, |target| match input {
+        Some(input) => target.permissions_of(input),
+        None => target,
+    })
 }
 
 /// `raf create`.
 fn create(args: &CreateArgs) -> Result<()> {
     let source = source(&args.key, false, true)?;
-    let output = new_output(&args.file, args.new.force, source.as_input().as_slice())?;
+    let output = new_output(&args.file, args.new.force, source.as_input().as_slice(), None)?;
     let mut file = place::create(&output, &args.key, &args.new, source)?;
     Change::new(&mut file, Some(args.size), PIECE, false).zeros(args.size)?;
     drop(file);
@@ -79,10 +90,11 @@ fn create(args: &CreateArgs) -> Result<()> {
 /// `raf import`.
 fn import(args: &ImportArgs) -> Result<()> {
     let input = Input::open(Some(&args.input))?;
-    let source = source(&args.key, is_standard_input(Some(&args.input)), true)?;
+    let mut source = source(&args.key, is_standard_input(Some(&args.input)), true)?;
     let mut inputs = vec![("input", &input.metadata)];
     inputs.extend(source.as_input());
-    let output = new_output(&args.file, args.new.force, &inputs)?;
+    let output = new_output(&args.file, args.new.force, &inputs, Some(&input.file))?;
+    source.refuse(&input)?;
     let mut file = place::create(&output, &args.key, &args.new, source)?;
     Change::new(&mut file, input.len, PIECE, false).input(&input, 0)?;
     drop(file);
@@ -103,17 +115,18 @@ fn info(args: &InfoArgs) -> Result<()> {
         [info.chunk_size.into(), info.size, info.chunks(), len].map(|number| number.to_string());
     let text = if args.json {
         json_object(&[
-            ("file", &json(&args.file.to_string_lossy())),
-            ("algorithm", &json(algorithm)),
+            ("file", &json(args.file.as_os_str().as_encoded_bytes())),
+            ("algorithm", &json(algorithm.as_bytes())),
             ("chunk_size", &chunk_size),
             ("size", &size),
             ("chunks", &chunks),
             ("on_disk", &on_disk),
-            ("file_id", &json(&file_id)),
+            ("file_id", &json(file_id.as_bytes())),
             ("header_verified", &verified.to_string()),
         ])
     } else {
-        let header = if verified { "verified" } else { "not verified (no key given)" };
+        let header =
+            if verified { "verified" } else { "not verified (name the key with -k, or use -p)" };
         format!(
             "algorithm:   {algorithm}\nchunk size:  {chunk_size}\nsize:        {size}\n\
              chunks:      {chunks}\non disk:     {on_disk}\n\
@@ -146,7 +159,7 @@ fn export(args: &ExportArgs) -> Result<()> {
         return salvage::export(place, &args.key, source, output);
     }
     let output = Some(args.output.clone());
-    let part = PartArgs { offset: 0, length: None, output, force: args.force };
+    let part = PartArgs { offset: 0, tail: None, length: None, output, force: args.force };
     decrypt(place, &args.key, &part)
 }
 
@@ -159,7 +172,8 @@ fn plain_output(
 ) -> Result<Output> {
     let mut inputs = vec![("input", &place.metadata)];
     inputs.extend(source.as_input());
-    Output::open(output, force, Access::Usual, &inputs)
+    let open = |target: Target| target.permissions_of(&place.file);
+    Output::open_as(output, force, Access::Usual, &inputs, open)
 }
 
 fn decrypt(mut place: Place, key: &KeyArgs, args: &PartArgs) -> Result<()> {
@@ -174,11 +188,9 @@ fn decrypt(mut place: Place, key: &KeyArgs, args: &PartArgs) -> Result<()> {
         Error::DamagedChunk { index } => Some(*index),
         _ => None,
     };
-    match pieces::copy(output.file(), part, chunk, progress, read, damaged) {
-        Ok(Ok(())) => output.commit(true),
-        Ok(Err(error)) => Err(file.failed("read", error)),
-        Err(error) => Err(Failure::io("write", &output.name, &error)),
-    }
+    let copied = pieces::copy(&output, part, chunk, progress, read, damaged)?;
+    copied.map_err(|error| file.failed("read", error))?;
+    output.commit(true)
 }
 
 /// `raf write`.
@@ -324,21 +336,32 @@ impl<'a> Change<'a> {
 
 /// `raf verify`.
 fn verify(args: &VerifyArgs) -> Result<()> {
-    let from_expected = args.expect.as_ref().and_then(|expected| expected.max_chunks);
-    if let (Some(a), Some(b)) = (args.max_chunks, from_expected)
+    if let (Some(a), Some(b)) = (args.max_chunks, args.expected_chunks())
         && a != b
     {
         return Err(Failure::usage(format!(
             "--expect is for --max-chunks {b}, but --max-chunks says {a}"
         )));
     }
-    let mut place = Place::open(&args.file, false)?;
+    if args.files.len() > 1 && (args.commitment || args.expect.is_some()) {
+        return Err(Failure::usage("--commitment and --expect are for one file"));
+    }
+    let mut source = None;
+    for_each(&args.files, |path| verify_one(args, path, &mut source))
+}
+
+/// Verifies a file. The secret is kept for the next one.
+fn verify_one(args: &VerifyArgs, path: &Path, secret: &mut Option<Source>) -> Result<()> {
+    let mut place = Place::open(path, false)?;
     let info = place.probe()?;
-    let source = source(&args.key, false, false)?;
+    let source = match secret {
+        Some(source) => source,
+        None => secret.insert(source(&args.key, false, false).map_err(Failure::of_all_files)?),
+    };
     let key = place.master_key(&args.key, source)?;
     if args.commitment || args.expect.is_some() {
         let usual = info.chunks().max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
-        let max_chunks = args.max_chunks.or(from_expected).unwrap_or(usual);
+        let max_chunks = args.max_chunks.or(args.expected_chunks()).unwrap_or(usual);
         // If a chunk is damaged, go on to name all damaged chunks.
         if let Some(hash) = commit(place.again()?.open_with(&key)?, max_chunks)? {
             return told(args, &place.name, &hash, max_chunks);
@@ -347,10 +370,8 @@ fn verify(args: &VerifyArgs) -> Result<()> {
     let file = place.open_with(&key)?;
     let (name, chunks) = (file.name.clone(), info.chunks());
     match damaged(file)? {
-        0 => {
-            let text = format!("{name}: OK, {chunks} chunks\n");
-            streams::print(&text)
-        }
+        0 if is_quiet() => Ok(()),
+        0 => streams::print(format!("{name}: OK, {chunks} chunks\n")),
         damaged => {
             Err(Failure::damaged(format!("{name}: {damaged} of {chunks} chunks are damaged"))
                 .hint("restore a copy, or read the rest with palladion raf export --salvage"))
@@ -372,11 +393,11 @@ fn told(args: &VerifyArgs, name: &str, hash: &[u8], max_chunks: u64) -> Result<(
              or --max-chunks differs",
         ));
     }
-    let text = match args.commitment {
-        true => format!("{}  {max_chunks}\n", hex::encode(hash)),
-        false => format!("{name}: OK, as expected\n"),
-    };
-    streams::print(&text)
+    match args.commitment {
+        true => streams::print(format!("{}  {max_chunks}\n", hex::encode(hash))),
+        false if is_quiet() => Ok(()),
+        false => streams::print(format!("{name}: OK, as expected\n")),
+    }
 }
 
 /// The commitment of a file, if no chunk is damaged.

@@ -16,6 +16,7 @@ use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::output::Output;
 use crate::raf::args::{KeyArgs, NewArgs};
 use crate::raf::truncated::Truncated;
+use crate::{foreign, terminal};
 
 const MAGIC: &[u8] = b"AEGISRAF";
 /// How often a file is opened that another program replaces each time.
@@ -25,7 +26,7 @@ const MOST_OPENS: usize = 10;
 pub struct Place {
     pub name: String,
     pub metadata: Metadata,
-    file: File,
+    pub file: File,
     change: bool,
     /// What messages say about the secret that was tried.
     tried: Option<String>,
@@ -83,9 +84,12 @@ impl Place {
                 .hint("create one with: palladion raf create");
         }
         let failure = Failure::damaged(format!("{name}: this is not a RAF file"));
-        failure.hint(match start.starts_with(&palladion_file::MAGIC) {
-            true => "it is a Palladion file: use palladion decrypt, cat, info or verify",
-            false => "check that it is the right file; to encrypt it, use palladion raf import",
+        failure.hint(match foreign::hint(&start) {
+            _ if start.starts_with(&palladion_file::MAGIC) => {
+                "it is a Palladion file: use palladion decrypt, cat, info or verify"
+            }
+            Some(hint) => hint,
+            None => "check that it is the right file; to encrypt it, use palladion raf import",
         })
     }
 
@@ -94,27 +98,34 @@ impl Place {
         self.file.seek(SeekFrom::End(0)).map_err(|error| Failure::io("read", &self.name, &error))
     }
 
-    pub fn unlock(mut self, key: &KeyArgs, source: Source) -> Result<Opened> {
-        let master_key = self.master_key(key, source)?;
+    pub fn unlock(mut self, key: &KeyArgs, mut source: Source) -> Result<Opened> {
+        let master_key = self.master_key(key, &mut source)?;
         self.open_with(&master_key)
     }
 
-    pub fn master_key(&mut self, key: &KeyArgs, mut source: Source) -> Result<Zeroizing<Vec<u8>>> {
+    /// The master key of this file. A passphrase that was typed for another file is tried first.
+    pub fn master_key(&mut self, key: &KeyArgs, source: &mut Source) -> Result<Zeroizing<Vec<u8>>> {
+        let _hidden = terminal::Hidden;
         // Read the header before asking for a passphrase.
         let info = self.probe()?;
-        let mut tries = 1;
+        let (mut ask, mut asked) = (source.is_typed() && !source.is_known(), 0);
         loop {
-            if source.is_typed() {
-                source = Source::typed(&self.name)?;
+            if ask {
+                *source = Source::typed(&self.name).map_err(Failure::of_all_files)?;
+                asked += 1;
             }
-            let found = master_key(source.secret()?, key, info.algorithm, &info.file_id)?;
+            let secret = source.secret().map_err(Failure::of_all_files)?;
+            let found = master_key(secret, key, info.algorithm, &info.file_id, &self.name)?;
             self.tried = source.tried();
-            let is_last = !source.is_typed() || tries == MOST_TRIES;
+            let is_last = !source.is_typed() || asked == MOST_TRIES;
             if is_last || !self.refuses(&found)? {
                 return Ok(found);
             }
-            tell(&format!("{}: wrong passphrase, try again", self.name));
-            tries += 1;
+            tell(&match asked {
+                0 => format!("{} has another passphrase", self.name),
+                _ => format!("{}: wrong passphrase, try again", self.name),
+            });
+            ask = true;
         }
     }
 
@@ -217,7 +228,7 @@ pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, mut source: Source)
     let mut id = [0; 24];
     let random = System::<merkle::Sha256>::default().random(&mut id);
     random.map_err(|error| failed("create", &output.name, None, Error::NoRandomness(error)))?;
-    let master_key = master_key(secret, key, new.algorithm, &id)?;
+    let master_key = master_key(secret, key, new.algorithm, &id, &output.name)?;
     // A passphrase needs the id as salt before the file is created.
     let options =
         Options::default().algorithm(new.algorithm).chunk_size(new.chunk_size).file_id(id);
@@ -229,12 +240,13 @@ pub fn create(output: &Output, key: &KeyArgs, new: &NewArgs, mut source: Source)
     }
 }
 
-/// The master key of a file, as docs/raf.md describes.
+/// The master key of the file `name`, as docs/raf.md describes.
 fn master_key(
     secret: &OwnSecret,
     args: &KeyArgs,
     algorithm: Algorithm,
     id: &[u8; 24],
+    name: &str,
 ) -> Result<Zeroizing<Vec<u8>>> {
     let len = algorithm.key_len();
     let mut key = match secret {
@@ -244,7 +256,7 @@ fn master_key(
             salt[..MAGIC.len()].copy_from_slice(MAGIC);
             salt[MAGIC.len()..].copy_from_slice(id);
             let key = passphrase.stretch(&salt, KdfParams::default());
-            own_key(key.map_err(|error| Failure::new(error.to_string()))?.as_bytes(), len)
+            own_key(key.map_err(|error| Failure::file(&error, name, name))?.as_bytes(), len)
         }
         OwnSecret::RawKey { key, .. } if key.len() == len => key.clone(),
         OwnSecret::RawKey { key, guessed } => {

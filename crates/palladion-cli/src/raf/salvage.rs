@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use palladion_raf::{Error, HEADER_LEN, Raf};
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::keys::Source;
 use crate::output::Output;
 use crate::pieces::{self, PIECE, up_to};
@@ -15,15 +15,15 @@ use crate::raf::truncated::Truncated;
 use crate::salvage::Found;
 
 /// Writes the contents, with zeros for what is damaged, up to where the file ends.
-pub fn export(mut place: Place, key: &KeyArgs, source: Source, output: Output) -> Result<()> {
+pub fn export(mut place: Place, key: &KeyArgs, mut source: Source, output: Output) -> Result<()> {
     let info = place.probe()?;
     let whole = place.len()?.saturating_sub(HEADER_LEN as u64) / info.record_len() as u64;
     let end = info.size.min(whole.saturating_mul(info.chunk_size.into()));
-    let master_key = place.master_key(key, source)?;
+    let master_key = place.master_key(key, &mut source)?;
     let (name, mut raf) = place.open_truncated(&master_key)?;
     let mut found = Found { has_end: end == info.size, ..Found::default() };
     let mut progress = Progress::of_bytes(Some(end), &name);
-    let written = pieces::write(output.file(), PIECE as usize, |sink| {
+    let written = pieces::write(&output, PIECE as usize, |sink| {
         let mut at = 0;
         while at < end {
             let piece = up_to(at, end, info.chunk_size.into(), PIECE);
@@ -41,11 +41,7 @@ pub fn export(mut place: Place, key: &KeyArgs, source: Source, output: Output) -
         Ok(Ok(()))
     });
     drop(progress);
-    match written {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => return Err(place::failed("read", &name, Some(info), error)),
-        Err(error) => return Err(Failure::io("write", &output.name, &error)),
-    }
+    written?.map_err(|error| place::failed("read", &name, Some(info), error))?;
     let incomplete = found.report(&name)?;
     output.commit(true)?;
     incomplete.map_or(Ok(()), Err)

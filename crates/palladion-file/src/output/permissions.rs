@@ -1,4 +1,5 @@
-//! What a new file takes over from the file that it replaces: owner, group and permissions.
+//! What a new file takes over from the file that it replaces or is made from: owner, group and
+//! permissions.
 
 #[cfg(unix)]
 use std::fs::Permissions;
@@ -60,6 +61,91 @@ impl Replaced {
     }
 }
 
+/// The files that a new file is made from.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// The permissions that all of them have. `None`: there are no such files.
+    mode: Option<u32>,
+    #[cfg(unix)]
+    groups: Vec<u32>,
+}
+
+impl Sources {
+    #[cfg(unix)]
+    pub fn add(&mut self, source: &File) {
+        use std::os::unix::fs::MetadataExt;
+        let Some(metadata) = source.metadata().ok().filter(Metadata::is_file) else { return };
+        // With an ACL, the bits for the group say nothing about the group, and the list may deny
+        // access to some users.
+        let most = if acl::is_absent(source) { 0o777 } else { 0o700 };
+        self.mode = Some(self.mode.unwrap_or(0o777) & metadata.mode() & most);
+        self.groups.push(metadata.gid());
+    }
+
+    #[cfg(not(unix))]
+    pub fn add(&mut self, _source: &File) {}
+
+    /// Returns the mode for creating the file, from which the system takes away what the umask
+    /// forbids.
+    pub fn mode(&self) -> u32 {
+        self.mode.unwrap_or(0o666)
+    }
+
+    /// Makes a file private that was created with that mode.
+    #[cfg(unix)]
+    pub fn close(&self, file: &File) -> Later {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let created = file.metadata();
+        let closed = file.set_permissions(Permissions::from_mode(0o600));
+        let (Ok(created), Ok(())) = (created, closed) else { return Later::Private(None) };
+        let mode = created.mode() & 0o777;
+        Later::Mode(match self.groups.iter().all(|group| *group == created.gid()) {
+            true => mode,
+            false => for_other_group(mode),
+        })
+    }
+
+    #[cfg(not(unix))]
+    pub fn close(&self, _file: &File) -> Later {
+        Later::Private(None)
+    }
+}
+
+/// What a file gets once it is complete.
+#[derive(Debug)]
+pub enum Later {
+    /// The owner, group and permissions of the file that it replaces.
+    As(Box<Replaced>),
+    /// This mode.
+    #[cfg(unix)]
+    Mode(u32),
+    /// Nothing more. It may replace a file all the same.
+    Private(Option<Box<Replaced>>),
+}
+
+impl Later {
+    pub fn give(&self, file: &File) {
+        match self {
+            Self::As(replaced) => replaced.pass_on(file),
+            #[cfg(unix)]
+            Self::Mode(mode) => {
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(*mode);
+                let _ = file.set_permissions(mode);
+            }
+            Self::Private(_) => {}
+        }
+    }
+
+    pub fn replaced(&self) -> Option<&Replaced> {
+        match self {
+            Self::As(replaced) => Some(replaced),
+            Self::Private(replaced) => replaced.as_deref(),
+            #[cfg(unix)]
+            Self::Mode(_) => None,
+        }
+    }
+}
+
 /// The permissions for a file of another group: all but the owner may do what both the old group
 /// and the others could, because a user may have been in either.
 #[cfg(unix)]
@@ -70,7 +156,9 @@ fn for_other_group(mode: u32) -> u32 {
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod acl {
-    use rustix::fs::{XattrFlags, fremovexattr, fsetxattr, getxattr, getxattr_query};
+    use rustix::fs::{
+        XattrFlags, fgetxattr_query, fremovexattr, fsetxattr, getxattr, getxattr_query,
+    };
     use rustix::io::{Errno, Result};
 
     use super::*;
@@ -111,6 +199,11 @@ mod acl {
         }
     }
 
+    /// Returns whether an open file has no ACL for certain.
+    pub fn is_absent(file: &File) -> bool {
+        fgetxattr_query(file, NAME).is_err_and(is_none)
+    }
+
     /// Removes the ACL that a file has from its directory, if any. Returns whether it has none now.
     pub fn remove(file: &File) -> bool {
         fremovexattr(file, NAME).map_or_else(is_none, |()| true)
@@ -142,6 +235,10 @@ mod acl {
         pub fn give(&self, _file: &File) -> bool {
             false
         }
+    }
+
+    pub fn is_absent(_file: &File) -> bool {
+        true
     }
 
     pub fn remove(_file: &File) -> bool {
@@ -205,6 +302,9 @@ mod tests {
         assert!(!acl.is_absent());
         replace();
         assert_eq!((Acl::of(&path).0, mode()), (acl.0.clone(), 0o640));
+        let mut sources = Sources::default();
+        sources.add(&fs::File::open(&path).unwrap());
+        assert_eq!(sources.mode(), 0o600);
 
         // An ACL that cannot be read or given, and one too many from the directory.
         let metadata = fs::metadata(&path).unwrap();

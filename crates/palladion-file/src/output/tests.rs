@@ -86,6 +86,45 @@ fn an_output_that_is_not_committed_does_not_appear() {
 }
 
 #[test]
+fn files_are_private_until_they_are_complete() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let dir = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let path = |name: &str| dir.path().join(name);
+    // What the umask leaves.
+    File::create(path("usual")).unwrap();
+    let usual = mode(&path("usual"));
+    let made = |sources: &[&str]| {
+        let mut target = Target::check(&path("out"), false, Access::Usual, &[]).unwrap();
+        for source in sources {
+            target = target.permissions_of(&File::open(path(source)).unwrap());
+        }
+        let output = target.modified(SystemTime::UNIX_EPOCH).open().unwrap();
+        assert_eq!(mode(&output.temporary_path().unwrap()), 0o600);
+        output.commit().unwrap();
+        assert_eq!(fs::metadata(path("out")).unwrap().modified().unwrap(), SystemTime::UNIX_EPOCH);
+        let mode = mode(&path("out"));
+        fs::remove_file(path("out")).unwrap();
+        mode
+    };
+    assert_eq!(made(&[]), usual);
+    for (name, mode) in [("closed", 0o600), ("read", 0o4444), ("run", 0o744)] {
+        File::create(path(name)).unwrap();
+        fs::set_permissions(path(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    assert_eq!(made(&["closed"]), 0o600);
+    assert_eq!(made(&["read"]), 0o444 & (usual | 0o111));
+    assert_eq!(made(&["run"]) & 0o700, 0o700);
+    assert_eq!(made(&["read", "closed"]), 0o400);
+    assert_eq!(made(&["/dev/null"]), usual);
+    // Another group gets what all others get. (Only root can choose any group.)
+    fs::set_permissions(path("read"), fs::Permissions::from_mode(0o640)).unwrap();
+    if chown(path("read"), None, Some(12345)).is_ok() {
+        assert_eq!(made(&["read"]), 0o600);
+    }
+}
+
+#[test]
 fn one_of_several_that_fails() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("folder")).unwrap();
