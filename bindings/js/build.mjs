@@ -118,8 +118,9 @@ execFileSync(process.execPath, [path('node_modules/typescript/bin/tsc'), '-p', h
 // The same declarations for CommonJS: TypeScript lets it load ES modules only where it targets
 // Node 20 or later.
 for (const name of readdirSync(path('dist')).filter((name) => name.endsWith('.d.ts'))) {
-    const text = readFileSync(path('dist', name), 'utf8').replace(/(from '\.\/[\w-]+)\.js/g, '$1.cjs');
-    writeFileSync(path('dist', name.replace('.d.ts', '.d.cts')), text);
+    const text = readFileSync(path('dist', name), 'utf8');
+    const common = text.replace(/(from '\.\/[\w-]+)\.js/g, '$1.cjs');
+    writeFileSync(path('dist', name.replace('.d.ts', '.d.cts')), common);
 }
 writeFileSync(path('dist/version.js'), `export const VERSION = '${version}';\n`);
 mkdirSync(path('dist/wasm'), { recursive: true });

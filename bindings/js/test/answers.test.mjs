@@ -12,8 +12,8 @@ import { lines, unhex } from './common.mjs';
 const CODES = {
     'not-palladion': 'NOT_PALLADION', truncated: 'TRUNCATED', 'damaged-header': 'HEADER_DAMAGED',
     'unsupported-version': 'UNSUPPORTED_VERSION', 'unsupported-header': 'UNSUPPORTED_HEADER',
-    'needs-key': 'NEEDS_KEY', 'needs-passphrase': 'NEEDS_PASSPHRASE', 'too-costly': 'KDF_TOO_COSTLY',
-    'wrong-key': 'WRONG_KEY', damaged: 'DAMAGED', 'trailing-data': 'TRAILING_DATA',
+    'needs-key': 'NEEDS_KEY', 'needs-passphrase': 'NEEDS_PASSPHRASE', damaged: 'DAMAGED',
+    'too-costly': 'KDF_TOO_COSTLY', 'wrong-key': 'WRONG_KEY', 'trailing-data': 'TRAILING_DATA',
 };
 const wordOf = (code) =>
     code === 'WRONG_PASSPHRASE' ? 'wrong-key' : Object.keys(CODES).find((w) => CODES[w] === code);
@@ -27,12 +27,13 @@ for (const [kind, name, ...words] of lines('file-answers')) {
     if (kind === 'bytes') named[name] = unhex(words[0]);
     if (kind !== 'file') continue;
     const [secret, start, middle, chunks, ...pieces] = words;
-    const bytes = pieces.map((piece) => {
+    const parts = pieces.map((piece) => {
         if (piece.startsWith('=')) return unhex(piece.slice(1));
         const [, name, from, to] = /^([^[]+)(?:\[(\d*)\.\.(\d*)\])?$/.exec(piece);
         return named[name].subarray(Number(from ?? 0), to ? Number(to) : undefined);
     });
-    files.push({ name, secret: secrets[secret], start, middle, chunks, bytes: Buffer.concat(bytes) });
+    const bytes = Buffer.concat(parts);
+    files.push({ name, secret: secrets[secret], start, middle, chunks, bytes });
 }
 
 const plain = (from, to) => Uint8Array.from({ length: to - from }, (_, i) => (from + i) % 251);
@@ -126,8 +127,9 @@ test('readers from the middle, of a server', async () => {
         const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range);
         const until = Math.min(Number(end) + 1, body.length);
         const empty = Number(start) >= body.length;
-        const range = empty ? `bytes */${body.length}` : `bytes ${start}-${until - 1}/${body.length}`;
-        response.writeHead(empty ? 416 : 206, { 'Content-Range': range });
+        const range = empty ? '*' : `${start}-${until - 1}`;
+        const headers = { 'Content-Range': `bytes ${range}/${body.length}` };
+        response.writeHead(empty ? 416 : 206, headers);
         response.end(empty ? undefined : body.subarray(Number(start), until));
     });
     await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));

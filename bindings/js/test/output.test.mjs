@@ -87,7 +87,10 @@ const stop = new Error('stopped');
 const failures = {
     'a wrong key': [{ key: new Uint8Array(32) }, { code: 'WRONG_KEY' }],
     'a damaged file': [{ key, source: new Blob([changed]) }, { code: 'DAMAGED' }],
-    'a file that was cut': [{ key, source: new Blob([file.subarray(0, 3e6)]) }, { code: 'TRUNCATED' }],
+    'a file that was cut': [
+        { key, source: new Blob([file.subarray(0, 3e6)]) },
+        { code: 'TRUNCATED' },
+    ],
     'a source that is not there': [{ key, source: 'absent' }, { code: 'READ_FAILED' }],
     'a source that fails': [
         { key, source: Readable.from((async function* () { yield file; throw stop; })()) },
@@ -102,7 +105,8 @@ const failures = {
     })(),
     'an abort in the middle': (() => {
         const abort = new AbortController();
-        return [{ key, onProgress: () => abort.abort(), signal: abort.signal }, { name: 'AbortError' }];
+        const onProgress = () => abort.abort();
+        return [{ key, onProgress, signal: abort.signal }, { name: 'AbortError' }];
     })(),
     'an abort before': [{ key, signal: AbortSignal.abort() }, { name: 'AbortError' }],
 };

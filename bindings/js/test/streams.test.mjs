@@ -175,7 +175,8 @@ test('a stream is for one file', async () => {
         const file = new Blob([encryptFile(noise(5000), options)]);
         await file.stream().pipeThrough(first).pipeTo(sink());
         assert.throws(() => file.stream().pipeThrough(first), again);
-        await assert.rejects(async () => pipeline(Readable.from([noise(5)]), first, target()), again);
+        const use = pipeline(Readable.from([noise(5)]), first, target());
+        await assert.rejects(use, again);
         const cancelled = make();
         const reader = file.stream().pipeThrough(cancelled).getReader();
         await reader.read();

@@ -556,10 +556,11 @@ export function encryptStream(options: EncryptOptions): FileTransform {
     return transform(new Sealer(fileOptions(options, ENCRYPT_OPTIONS), true));
 }
 
-/** Decrypts a file from `palladion encrypt`, {@link encryptStream} or {@link encryptFile}. It keeps
+/**
+ * Decrypts a file from `palladion encrypt`, {@link encryptStream} or {@link encryptFile}. It keeps
  * one chunk in memory and passes it on once it is verified. **The file is complete only if the
- * stream ends without an error.** All that was verified before an error comes before it. A stream is
- * for one file.
+ * stream ends without an error.** Before an error comes all that was verified. A stream is for one
+ * file.
  */
 export function decryptStream(options: DecryptOptions): FileTransform {
     return transform(new Opener(fileOptions(options, DECRYPT_OPTIONS)));
@@ -607,7 +608,8 @@ async function wholeLater(
 /** Encrypts a whole file in memory. With a passphrase, it takes as long as Argon2id. */
 export function encryptFile(plaintext: BytesLike, options: EncryptOptions): Bytes {
     toBytes(plaintext, 'plaintext'); // before Argon2id runs
-    return whole(new Sealer(fileOptions(options, ENCRYPT_OPTIONS)), plaintext, 'plaintext');
+    const given = fileOptions(options, ENCRYPT_OPTIONS);
+    return whole(new Sealer(given), plaintext, 'plaintext');
 }
 
 /** Decrypts a whole file in memory. With a passphrase, it takes as long as Argon2id. */

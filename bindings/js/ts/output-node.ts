@@ -24,41 +24,34 @@ function nameOf(path: FilePath): string {
     }
     throw new PalladionError(
         'WRONG_VALUE',
-        'the source and the target must be paths or file: URLs, not other addresses or their text',
-        'of a server, pass the body of the answer as the source; of a file, new URL(text)',
+        'the source and the target must be paths or file: URLs, not other addresses',
+        'of a server, pass the body of its answer as the source; of a file, new URL(text)',
     );
 }
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? '';
 
-/** The error for a target, or the error itself if it is ours. */
-function unwritable(name: string, cause: unknown): unknown {
-    if (cause instanceof PalladionError) return cause;
-    // Without the name of the other file.
-    const message = String((cause as Error).message).split(',')[0];
-    return new PalladionError('WRITE_FAILED', `"${name}" cannot be written: ${message}`, undefined, {
-        cause,
-    });
-}
-
+/** Passes errors of a target on as ours. */
 async function writing<Result>(name: string, run: () => Promise<Result>): Promise<Result> {
     try {
         return await run();
     } catch (cause) {
-        throw unwritable(name, cause);
+        if (cause instanceof PalladionError) throw cause;
+        // Without the name of the temporary file.
+        const message = `"${name}" cannot be written: ${(cause as Error).message.split(',')[0]}`;
+        throw new PalladionError('WRITE_FAILED', message, undefined, { cause });
     }
 }
 
-/** The numbers of a file: the same for all its names. */
-const identities = new WeakMap<Input, string>();
-const identity = ({ dev, ino }: { dev: bigint; ino: bigint }) => `${dev} ${ino}`;
+const identityOf = ({ dev, ino }: { dev: bigint; ino: bigint }) => `${dev} ${ino}`;
 
 export async function openInput(path: FilePath): Promise<Input> {
     const name = nameOf(path);
     const reading = <Result>(run: () => Promise<Result>) => guarded(`"${name}"`, run);
     const handle = await reading(() => open(name, 'r'));
     const buffer = new Uint8Array(PIECE);
-    const input = {
+    return {
+        identity: identityOf(await reading(() => handle.stat({ bigint: true }))),
         next: () =>
             reading(async () => {
                 const { bytesRead } = await handle.read(buffer, 0, PIECE, null);
@@ -66,28 +59,19 @@ export async function openInput(path: FilePath): Promise<Input> {
             }),
         close: () => handle.close(),
     };
-    identities.set(input, identity(await reading(() => handle.stat({ bigint: true }))));
-    return input;
 }
 
-/** Files that are not complete. */
+/** Files that are not complete. They are removed if the program calls `process.exit`. */
 const unfinished = new Set<string>();
-let watching = false;
 
-/** Removes them if the program calls `process.exit`. */
-function removeAtExit(name: string): void {
-    unfinished.add(name);
-    if (watching) return;
-    watching = true;
-    process.on('exit', () => {
-        for (const name of unfinished) {
-            try {
-                unlinkSync(name);
-            } catch {
-                // It is gone, or open in Windows.
-            }
+function removeUnfinished(): void {
+    for (const name of unfinished) {
+        try {
+            unlinkSync(name);
+        } catch {
+            // It is gone, or open in Windows.
         }
-    });
+    }
 }
 
 /** What is under the name of a target, or nothing. */
@@ -112,7 +96,7 @@ async function existing(name: string, overwrite: boolean, input: Input) {
             'pipe encryptStream or decryptStream to a device, a pipe or a socket',
         );
     }
-    if (identity(found) === identities.get(input))
+    if (identityOf(found) === input.identity)
         throw refuse(`the source and the target "${name}" are the same file`);
     if (!overwrite) throw exists(name);
     return { mode: Number(found.mode) & 0o777, uid: Number(found.uid), gid: Number(found.gid) };
@@ -136,7 +120,9 @@ export async function createOutput(
         const own = old === undefined ? name : await realpath(name);
         const letters = Array.from(randomBytes(8), (byte) => byte.toString(16).padStart(2, '0'));
         const temporary = join(dirname(own), `.palladion-${letters.join('')}.tmp`);
-        removeAtExit(temporary);
+        if (!process.listeners('exit').includes(removeUnfinished))
+            process.on('exit', removeUnfinished);
+        unfinished.add(temporary);
         let handle: Awaited<ReturnType<typeof open>> | undefined;
         const discard = async () => {
             await handle?.close().catch(() => {});

@@ -25,6 +25,8 @@ export interface OutputOptions extends Abortable {
 
 /** A file that is read. */
 export interface Input {
+    /** The same for all names of a file. */
+    readonly identity?: string;
     next(): Promise<{ done?: boolean; value?: BytesLike }>;
     close(): unknown;
 }
