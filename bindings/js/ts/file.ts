@@ -497,50 +497,49 @@ function transform(file: Sealer | Opener): FileTransform {
     const stream = new TransformStream(transformer);
     const { readable: inner, writable } = stream;
     let readable: ReadableStream<Bytes> | undefined;
-    let taken = false;
-    // They hide those of the prototype. What is transferred to another thread is the stream itself.
+    let [read, taken] = [false, false];
+    const make = (): ReadableStream<Bytes> => {
+        const reader = inner.getReader();
+        return new ReadableStream<Bytes>(
+            {
+                pull: async (controller) => {
+                    const next = reader.read();
+                    emptied();
+                    const { done, value } = await next;
+                    if (!done) return controller.enqueue(value);
+                    read = true;
+                    controller.close();
+                },
+                cancel: (reason) => {
+                    read = true;
+                    finish();
+                    return reader.cancel(reason);
+                },
+            },
+            { highWaterMark: 0 },
+        );
+    };
+    // For another file they would be closed: an empty result without an error.
+    const start = (controller: { error(reason: unknown): void }) =>
+        controller.error(
+            new PalladionError(
+                'WRONG_STATE',
+                'this stream was used for a file, and is finished',
+                'make a new stream for each file',
+            ),
+        );
+    // These hide the sides of the prototype. What is transferred to another thread is the stream
+    // itself.
     return Object.defineProperties(stream, {
-        readable: { get: () => (readable ??= asked(inner, emptied, finish)) },
+        readable: { get: () => (read ? new ReadableStream({ start }) : (readable ??= make())) },
         writable: {
             get() {
-                // Written to again, it would be an empty file without an error.
-                if (finished && taken) {
-                    throw new PalladionError(
-                        'WRONG_STATE',
-                        'this stream was used for a file, and is finished',
-                        'make a new stream for each file',
-                    );
-                }
+                if (finished && taken) return new WritableStream({ start });
                 taken = true;
                 return writable;
             },
         },
     }) as FileTransform;
-}
-
-/** Returns a stream that says when its reader asks for the next piece, and when it cancels. */
-function asked<Piece>(
-    from: ReadableStream<Piece>,
-    pull: () => void,
-    cancel: () => void,
-): ReadableStream<Piece> {
-    const reader = from.getReader();
-    return new ReadableStream<Piece>(
-        {
-            pull: async (controller) => {
-                const next = reader.read();
-                pull();
-                const { done, value } = await next;
-                if (done) controller.close();
-                else controller.enqueue(value);
-            },
-            cancel: (reason) => {
-                cancel();
-                return reader.cancel(reason);
-            },
-        },
-        { highWaterMark: 0 },
-    );
 }
 
 /** Encrypts a stream to a file for `palladion decrypt`, {@link decryptStream} or {@link

@@ -91,9 +91,9 @@ async function convert<Options extends Secret & OutputOptions>(
     const given = fileOptions(options, [...names, ...OUTPUT_OPTIONS]);
     const { overwrite = false, onProgress } = given;
     const signal = checkSignal(given.signal);
-    const check = (right: boolean, what: string, value: unknown) => {
+    const check = (right: boolean, what: string, value: unknown, hint?: string) => {
         if (right) return;
-        throw new PalladionError('WRONG_TYPE', `the ${what}, not ${describe(value)}`);
+        throw new PalladionError('WRONG_TYPE', `the ${what}, not ${describe(value)}`, hint);
     };
     check(isPath(target), 'target must be a path or a file: URL', target);
     check(typeof overwrite === 'boolean', 'option "overwrite" must be a boolean', overwrite);
@@ -105,8 +105,9 @@ async function convert<Options extends Secret & OutputOptions>(
     try {
         input = isPath(source) ? await files.openInput(source) : fromStream(source);
         if (input === undefined) {
-            check(false, 'source must be a path, a file: URL, a Blob or a stream', source);
-            return;
+            const kinds = 'source must be a path, a file: URL, a Blob or a stream';
+            const hint = 'for bytes, pass new Blob([bytes]); for a FileHandle, its name';
+            return check(false, kinds, source, hint);
         }
         const to = (output = await files.createOutput(target, overwrite, input));
         await until(file.ready, signal);
