@@ -11,7 +11,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import {
-    decryptFile, decryptFileTo, encryptedLength, encryptFile, encryptFileTo,
+    decryptFile, decryptFileTo, encryptedLength, encryptFile, encryptFileAsync, encryptFileTo,
 } from '@palladion/aegis';
 import { noise } from './common.mjs';
 
@@ -149,6 +149,18 @@ inFolder('targets that are refused', ['old'], async (at) => {
     await rejects(at('late'), 'FILE_EXISTS', /late/, at('plain'), { onProgress });
     assert.equal(readFileSync(at('late'), 'utf8'), 'late');
     rmSync(at('late'));
+});
+
+inFolder('many failures while passphrases wait for each other', [], async (at) => {
+    const secret = { passphrase: 'x', kdf: { memoryKiB: 8192, passes: 1, lanes: 1 } };
+    const error = { code: 'READ_FAILED' };
+    const all = Array.from({ length: 6 }, () =>
+        assert.rejects(encryptFileTo(at('absent'), at('new'), secret), error),
+    );
+    await Promise.all(all);
+    // An error that nobody waits for would end the program.
+    const sealed = await encryptFileAsync(plain, secret);
+    assert.deepEqual(decryptFile(sealed, { passphrase: 'x' }), plain);
 });
 
 inFolder('a program that exits leaves nothing', [], async (at) => {

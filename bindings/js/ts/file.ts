@@ -250,6 +250,7 @@ export class Sealer {
             this.#chunk = e.chunk(file, 'sealer', FRAME + size + TAG);
             if (this.#freed) this.free();
         });
+        this.ready?.catch(() => {}); // whoever gave up before does not wait for it
     }
 
     /** For `Opener.begin`: what comes in has no header. */
