@@ -3,6 +3,26 @@
 //! The command `palladion` and the Python package follow this rule for every output that has a
 //! name.
 //!
+//! # When a file is complete
+//!
+//! A new file takes its name, and replaces an older one, only when the program has said that it is
+//! complete, after all of it was written. It is discarded, so that the older file stays or nothing
+//! appears, if the program discards it or drops it, if a read, a write or a callback failed before,
+//! or if an error leaves the scope of the file. A library that cannot know whether it is called
+//! after a success or a failure does not take it for a success. What goes to a stream that the
+//! library did not open, such as a socket, is discarded by leaving it without an end: every reader
+//! of it says "truncated". So there are two calls in every language:
+//!
+//! | | says that the file is complete | discards it |
+//! | --- | --- | --- |
+//! | Rust, a name | [`Output::commit`], [`rename_all`] | dropping the [`Output`] |
+//! | Rust, a stream | [`EncryptWriter::finish`](crate::EncryptWriter::finish), [`Encryptor::run`](crate::Encryptor::run) that returns `Ok`; with tokio, `shutdown` | dropping the writer |
+//! | C | `palladion_encrypt_finish`, `palladion_decrypt_finish` | `…_free` without it |
+//! | Python | `commit()`, `close()`, the end of `with` | `discard()`, an exception in `with`, `close()` after an error |
+//! | JavaScript | `close()` of the stream, `encryptFileTo`, `decryptFileTo` that resolve | `abort()`, a rejected promise, an `AbortSignal` |
+//! | Go | `Close`, `WriteFile` that returns nil | `Abort`, an error from the function given to `WriteFile` |
+//! | the command | exit status 0 | every other exit status, and signals |
+//!
 //! # What a name means
 //!
 //! * `/dev/stdin`, `/dev/stdout`, `/dev/stderr` and the names below `/dev/fd` and `/proc/self/fd`

@@ -93,6 +93,25 @@ fn fetch_leaves_out_what_is_kept() {
     assert_eq!(reader.fetch(0..2 * size), chunk(0)..chunk(2));
 }
 
+/// Readers that take turns in a few distant chunks read each of them once.
+#[test]
+fn a_few_chunks_are_kept() {
+    let file = encrypt(&text(9 * CHUNK));
+    let source = Counting::new(&file[..]);
+    let reader = SeekReader::new(&key(), &source).unwrap();
+    source.taken();
+    let byte = |chunk: usize| reader.read_at(&mut [0], (chunk * CHUNK) as u64).unwrap();
+    for chunk in [0, 3, 5, 7, 0, 3, 5, 7, 7, 5, 3, 0] {
+        byte(chunk);
+    }
+    assert_eq!(source.taken().0, 4);
+    for chunk in 0..9 {
+        byte(chunk);
+    }
+    byte(0);
+    assert!(source.taken().0 >= 7, "more is kept than a few");
+}
+
 /// Two places that are read in turns are read from the file once each.
 #[test]
 fn as_many_chunks_are_kept_as_were_used_at_once() {
