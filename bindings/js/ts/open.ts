@@ -146,9 +146,14 @@ class Reader implements OpenFile {
         const signal = readSignal(options);
         let at = range.start;
         const ahead = {};
-        const size = Math.max(this.chunkSize, PIECE);
+        let size = Math.max(this.chunkSize, PIECE);
         const stop = new AbortController();
         let ended = () => {};
+        /** Returns the next piece. Pieces end where chunks do. */
+        const piece = () => {
+            const next = Math.min(range.end, (Math.floor(at / size) + 1) * size);
+            return this.#text(at, next, range.end, ahead, stop.signal);
+        };
         return new ReadableStream<Bytes>({
             start: (controller) => {
                 ended = onAbort(signal, (reason) => {
@@ -157,14 +162,17 @@ class Reader implements OpenFile {
                 });
             },
             pull: async (controller) => {
-                // Pieces end where chunks do.
-                const next = Math.min(range.end, (Math.floor(at / size) + 1) * size);
                 try {
-                    if (at < next) {
-                        const text = await this.#text(at, next, range.end, ahead, stop.signal);
+                    if (at < range.end) {
+                        const text = await piece().catch((error) => {
+                            if (size === this.chunkSize || stop.signal.aborted) throw error;
+                            // Pass on the chunks before the one that failed.
+                            size = this.chunkSize;
+                            return piece();
+                        });
                         if (stop.signal.aborted) return;
                         controller.enqueue(text);
-                        at = next;
+                        at += text.length;
                     }
                     if (at < range.end) return;
                     controller.close();
