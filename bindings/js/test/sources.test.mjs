@@ -259,6 +259,10 @@ test('aborts, cancelled streams and closed files end their requests', async () =
             signal.addEventListener('abort', () => opened.close());
             return [opened.read(0, 5), { code: 'WRONG_STATE' }];
         },
+        'close() and a stream': (opened, signal) => {
+            signal.addEventListener('abort', () => opened.close());
+            return [new Response(opened.stream()).arrayBuffer(), { code: 'WRONG_STATE' }];
+        },
         openFile: (_, signal) => [openFile(`${base}/good`, { key, signal }), reason],
         'the signal of fetch': (_, signal) => [
             openFile(`${base}/good`, { key, fetch: { signal } }), reason,
@@ -271,10 +275,12 @@ test('aborts, cancelled streams and closed files end their requests', async () =
         const [promise, error] = way(opened, abort.signal);
         const rejected = assert.rejects(promise, error, name);
         await arrived;
+        const { length } = asked;
         abort.abort(reason);
         await rejected;
         await ended;
-        if (name !== 'close()') {
+        assert.equal(asked.length, length, name); // and nothing asks again
+        if (!name.startsWith('close()')) {
             change = undefined;
             same(await opened.read(0, 5), plain.subarray(0, 5));
         }

@@ -276,6 +276,7 @@ class Reader implements OpenFile {
 
     /** Reads chunks from the source, the first one and some that follow it before `end`. */
     #group(first: number, end: number): Group {
+        void this.#handle.number; // a closed file makes no request
         for (const group of this.#fetching)
             if (group.first <= first && first < group.end) return group;
         const count = Math.max(1, Math.floor(GROUP / (this.chunkSize + FRAME + TAG)));
