@@ -73,7 +73,7 @@ echo "== Deno and Bun"
 npm install --silent --no-audit --no-fund --no-save --prefix "$folder/runtimes" deno bun
 runtimes=$folder/runtimes/node_modules/.bin
 cd "$folder"
-tests=(./test/{vectors,messages,files,arguments,streams,open,sources}.test.mjs)
+tests=(./test/{vectors,messages,files,arguments,streams,open,sources,answers,output}.test.mjs)
 for build in native simd128; do
     export PALLADION_BUILD=$build
     "$runtimes/deno" test --quiet -A --no-check "${tests[@]}"

@@ -115,6 +115,13 @@ rmSync(path('dist'), { recursive: true, force: true });
 execFileSync(process.execPath, [path('node_modules/typescript/bin/tsc'), '-p', here], {
     stdio: 'inherit',
 });
+// The same declarations for CommonJS: TypeScript lets it load ES modules only where it targets
+// Node 20 or later.
+for (const name of readdirSync(path('dist')).filter((name) => name.endsWith('.d.ts'))) {
+    const text = readFileSync(path('dist', name), 'utf8');
+    const common = text.replace(/(from '\.\/[\w-]+)\.js/g, '$1.cjs');
+    writeFileSync(path('dist', name.replace('.d.ts', '.d.cts')), common);
+}
 writeFileSync(path('dist/version.js'), `export const VERSION = '${version}';\n`);
 mkdirSync(path('dist/wasm'), { recursive: true });
 for (const build of builds) {

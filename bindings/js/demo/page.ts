@@ -28,6 +28,8 @@ const go = element<HTMLButtonElement>('go');
 
 /** The fewest characters of a passphrase for a new file. */
 const SHORTEST = 8;
+/** The fewest different characters of such a passphrase: “aaaaaaaa” and “12121212” have fewer. */
+const DIFFERENT = 4;
 
 let file: File | undefined;
 let found: Inspection | undefined;
@@ -78,8 +80,7 @@ function announce(text: string): void {
 
 async function choose(chosen: File, others: number): Promise<void> {
     clearProblems();
-    done.hidden = true;
-    form.hidden = false;
+    if (!done.hidden) forgetResult(); // and ask for the passphrase again
     file = chosen;
     found = undefined;
     element('file-said').textContent =
@@ -261,6 +262,7 @@ function wrong(input: HTMLInputElement, text: string): void {
 
 function clearProblems(): void {
     problem.hidden = true;
+    element('cancelled').hidden = true;
     for (const input of [passphrase, again]) wrong(input, '');
     wrong(keyInput, '');
 }
@@ -306,6 +308,14 @@ function secret(): Secret | undefined {
             passphrase,
             `Use at least ${SHORTEST} characters: whoever gets the file tries all shorter ` +
                 'passphrases first. The button below draws a good one.',
+        );
+        return undefined;
+    }
+    if (!opens() && new Set(passphrase.value).size < DIFFERENT) {
+        wrong(
+            passphrase,
+            `Use at least ${DIFFERENT} different characters. The button below draws a good ` +
+                'passphrase.',
         );
         return undefined;
     }
@@ -493,6 +503,7 @@ async function start(): Promise<void> {
             const seconds = (performance.now() - begun) / 1000;
             return finish(open, chosen.name, keyInUse?.name, result, seconds);
         }
+        element('cancelled').hidden = false;
         announce('Cancelled. Nothing was saved.');
     } catch (error) {
         // The worker has made its errors readable already.
@@ -546,16 +557,21 @@ addEventListener('beforeunload', (event) => {
     if (stop !== undefined) event.preventDefault();
 });
 
-element('another').addEventListener('click', () => {
+/** Forgets the result and its passphrase, and shows the form. */
+function forgetResult(): void {
     URL.revokeObjectURL(saveLink.href);
     saveLink.removeAttribute('href');
-    forgetFile();
     passphrase.value = again.value = '';
     showDrawn('');
     if (show.getAttribute('aria-pressed') === 'true') show.click();
-    radio('mode').value = 'encrypt';
     done.hidden = true;
     form.hidden = false;
+}
+
+element('another').addEventListener('click', () => {
+    forgetFile();
+    forgetResult();
+    radio('mode').value = 'encrypt';
     update();
     fileInput.focus();
 });

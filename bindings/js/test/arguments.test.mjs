@@ -1,6 +1,9 @@
 // Arguments: bytes whose memory is gone, objects of another realm, memory that is shared or used
 // twice, and mistakes with their hints.
 import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import vm from 'node:vm';
 import * as aegis from '@palladion/aegis';
@@ -398,13 +401,104 @@ test('a secret that is missing, and a passphrase that nobody could type', () => 
     assert.match(missing.message, /both undefined/);
     const both = failure(() => aegis.decryptFile(file, { key, passphrase: 'x' }));
     assert.match(both.message, /not both/);
-    // The command line takes one line, so a file with more could not be opened there. Bytes are
-    // taken as they are, and so are passphrases of files that exist.
+    // The command line takes one line, so a file with more could not be opened there.
     for (const passphrase of ['x\n', 'x\r\n', '\n', 'one\ntwo', '\ufeffx']) {
+        for (const secret of [passphrase, bytes(passphrase)]) {
+            const options = { passphrase: secret, kdf: cheap };
+            assert.equal(code(() => aegis.encryptFile(message, options)), 'WRONG_VALUE');
+        }
+    }
+    // A file that exists is opened all the same.
+    const old = Buffer.from(
+        '89504c440d0a1a0a0105010a000000000505050505050505050505050505050505050505050505050505' +
+        '050505050505080000000100000001000000000000004cb303c127bebe7d65734bab9e30bcb8be500665' +
+        '9dfaac26773c33a8889b474ba94622c84f288d9b7527d484cb7f8b59755e067fbc5d4227a835a647b514' +
+        'd3c7030000808dae678ba5ed435c0cf5979103510901749596d5d39f5479352a21a5b28b6835ee9b46',
+        'hex',
+    );
+    assert.deepEqual(aegis.decryptFile(old, { passphrase: 'one\ntwo' }), bytes('old'));
+    // As UTF-8, all halves of characters would be the same.
+    for (const passphrase of ['\ud83d', 'x\udd11', '\udd11\ud83d']) {
         const options = { passphrase, kdf: cheap };
         assert.equal(code(() => aegis.encryptFile(message, options)), 'WRONG_VALUE');
-        const old = aegis.encryptFile(message, { ...options, passphrase: bytes(passphrase) });
-        assert.deepEqual(aegis.decryptFile(old, { passphrase }), message);
+        assert.equal(code(() => aegis.decryptFile(old, { passphrase })), 'WRONG_VALUE');
+    }
+    const whole = { passphrase: '\ud83d\udd11', kdf: cheap };
+    const sealed = aegis.encryptFile(message, whole);
+    assert.deepEqual(aegis.decryptFile(sealed, { passphrase: whole.passphrase }), message);
+});
+
+test('the caller may wipe a secret once a call has returned', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'palladion-js-'));
+    const at = (name) => join(folder, name);
+    const kdf = cheap;
+    const sealed = {
+        key: aegis.encryptFile(message, { key }),
+        passphrase: aegis.encryptFile(message, { passphrase: key, kdf }),
+    };
+    for (const file of ['key', 'passphrase']) writeFileSync(at(file), sealed[file]);
+    writeFileSync(at('plain'), message);
+    const whole = async (stream, bytes) => {
+        const result = new Blob([bytes]).stream().pipeThrough(stream);
+        return new Uint8Array(await new Response(result).arrayBuffer());
+    };
+    const calls = {
+        Cipher: (key) => {
+            const cipher = new Cipher(key);
+            return async () => cipher.encrypt(nonce, message);
+        },
+        Encryptor: (key) => {
+            const encryptor = new Encryptor(key, key, { ad: key });
+            return async () => [encryptor.update(message), encryptor.finalize()];
+        },
+        KeyStream: (key) => {
+            const stream = new KeyStream(key, { nonce: key });
+            return async () => stream.read(99);
+        },
+        Mac: (key) => {
+            const mac = new Mac(key, { nonce: key });
+            return async () => mac.update(message).finalize();
+        },
+        'Mac.forFiles': (key) => {
+            const mac = Mac.forFiles(key);
+            return async () => mac.update(message).finalize();
+        },
+    };
+    for (const name of ['key', 'passphrase']) {
+        const later = (call) => (key) => {
+            const promise = call({ [name]: key });
+            return () => promise;
+        };
+        const encrypts = name === 'key' ? {} : { kdf };
+        const open = async (file) => aegis.decryptFile(await file, { [name]: key });
+        const to = async (call, from, secret) => {
+            await call(at(from), at('to'), { ...secret, overwrite: true });
+            return new Uint8Array(readFileSync(at('to')));
+        };
+        for (const [call, run] of Object.entries({
+            encryptStream: (secret) =>
+                open(whole(aegis.encryptStream({ ...secret, ...encrypts }), message)),
+            decryptStream: (secret) => whole(aegis.decryptStream(secret), sealed[name]),
+            encryptFileAsync: (secret) =>
+                open(aegis.encryptFileAsync(message, { ...secret, ...encrypts })),
+            decryptFileAsync: (secret) => aegis.decryptFileAsync(sealed[name], secret),
+            openFile: async (secret) =>
+                (await aegis.openFile(new Blob([sealed[name]]), secret)).read(),
+            encryptFileTo: (secret) =>
+                open(to(aegis.encryptFileTo, 'plain', { ...secret, ...encrypts })),
+            decryptFileTo: (secret) => to(aegis.decryptFileTo, name, secret),
+        }))
+            calls[`${call}, ${name}`] = later(run);
+    }
+    try {
+        for (const [name, call] of Object.entries(calls)) {
+            const mine = key.slice();
+            const finish = call(mine);
+            mine.fill(0);
+            assert.deepEqual(await finish(), await call(key.slice())(), name);
+        }
+    } finally {
+        rmSync(folder, { recursive: true });
     }
 });
 

@@ -18,6 +18,7 @@ import {
     formatKey,
     generateMasterKey,
     needsPassphrase,
+    openFile,
     parseKey,
 } from '@palladion/aegis';
 import { build, bytes, code, failure, hex, noise, root, text, unhex } from './common.mjs';
@@ -266,6 +267,25 @@ test('functions that return promises', async () => {
     const impossible = { passphrase: 'x', kdf: { memoryKiB: 7, lanes: 1 } };
     await assert.rejects(encryptFileAsync(key, impossible), { code: 'WRONG_VALUE' });
     assert.equal(code(() => encryptStream(impossible)), 'WRONG_VALUE');
+});
+
+test('an abort ends functions that return promises', async () => {
+    const plain = noise(5000);
+    const options = { passphrase: 'x', kdf: cheap };
+    const file = encryptFile(plain, options);
+    const reason = new Error('enough');
+    const abort = new AbortController();
+    const { signal } = abort;
+    // Some of them wait for the others.
+    const calls = [1, 2, 3].flatMap(() => [
+        encryptFileAsync(plain, { ...options, signal }),
+        decryptFileAsync(file, { passphrase: 'x', signal }),
+        openFile(file, { passphrase: 'x', signal }),
+    ]);
+    abort.abort(reason);
+    await Promise.all(calls.map((call) => assert.rejects(call, { message: 'enough' })));
+    await assert.rejects(encryptFileAsync(plain, { key, signal }), { message: 'enough' });
+    assert.deepEqual(await decryptFileAsync(file, { passphrase: 'x' }), plain);
 });
 
 const threads = build === 'native' ? false : 'WebAssembly blocks the thread';

@@ -157,6 +157,8 @@ test('the addon opens chunks only as the package does', { skip }, () => {
     const last = file.subarray(1188);
     const reader = begin();
     assert.equal(addon.pld_reader_size(reader), 1024);
+    assert.equal(addon.pld_reader_wants(reader), 4);
+    assert.equal(addon.pld_reader_give(reader, 4, file.slice(128, 132)), 0);
     assert.equal(addon.pld_reader_wants(reader), last.length);
     long(0);
     assert.equal(addon.pld_reader_open(reader, 1060, buffer), -1); // not yet

@@ -47,6 +47,7 @@ test('the README\'s examples', { skip }, () => {
         });
         const key = readFileSync(join(folder, 'my.key'), 'utf8');
         assert.equal(text(decryptFile(readFileSync(join(folder, 'notes.pld')), { key })), 'notes');
+        assert.equal(readFileSync(join(folder, 'notes.back.txt'), 'utf8'), 'notes');
     } finally {
         rmSync(folder, { recursive: true });
     }

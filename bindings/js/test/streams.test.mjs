@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { Duplex, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { decryptFile, decryptStream, encryptFile, encryptStream } from '@palladion/aegis';
 import { code, noise } from './common.mjs';
 
@@ -165,4 +166,78 @@ test('a stream waits for its reader', async () => {
     for (let i = 0; i < 19; i++) await reader.read();
     writer.closed.catch(() => {});
     await reader.cancel();
+});
+
+test('a stream is for one file', async () => {
+    const sink = () => new WritableStream();
+    for (const make of [() => encryptStream(options), () => decryptStream({ key })]) {
+        const again = { code: 'WRONG_STATE', hint: /new stream/ };
+        const first = make();
+        const file = new Blob([encryptFile(noise(5000), options)]);
+        await file.stream().pipeThrough(first).pipeTo(sink());
+        await assert.rejects(file.stream().pipeThrough(first).pipeTo(sink()), again);
+        await assert.rejects(file.stream().pipeTo(first.writable), again);
+        const use = pipeline(Readable.from([noise(5)]), first, target());
+        await assert.rejects(use, again);
+        const cancelled = make();
+        const reader = file.stream().pipeThrough(cancelled).getReader();
+        await reader.read();
+        await reader.cancel();
+        await assert.rejects(file.stream().pipeThrough(cancelled).pipeTo(sink()), again);
+        assert.match(inspect(cancelled), /errored/); // which may look at them
+        // The two sides may be looked at in any order and often.
+        const stream = make();
+        assert.equal(stream.writable, stream.writable);
+        const writer = stream.writable.getWriter();
+        writer.write(new Uint8Array(await file.arrayBuffer())).catch(() => {});
+        writer.close().catch(() => {});
+        assert.equal(stream.readable, stream.readable);
+        for await (const piece of stream.readable) assert(piece.length > 0);
+    }
+});
+
+const still = globalThis.Bun ? 'Bun transfers no streams' : false;
+
+test('a stream that is transferred to another thread', { skip: still }, async () => {
+    const { port1, port2 } = new MessageChannel();
+    const stream = encryptStream(options);
+    port1.postMessage(stream, [stream]);
+    const { data } = await new Promise((resolve) => (port2.onmessage = resolve));
+    const file = new Blob([noise(5000)]).stream().pipeThrough(data);
+    const sealed = new Uint8Array(await new Response(file).arrayBuffer());
+    assert.deepEqual(decryptFile(sealed, { key }), noise(5000));
+    port1.close();
+});
+
+test('what was verified before an error comes before it', async () => {
+    const plain = noise(5000);
+    const file = encryptFile(plain, options);
+    const damaged = file.slice();
+    damaged[128 + 3 * 1060 + 500] ^= 1;
+    const longer = Buffer.concat([file, file]);
+    for (const [bytes, code, verified] of [
+        [damaged, 'DAMAGED', 3072], [file.subarray(0, 4500), 'TRUNCATED', 4096],
+        [file.subarray(0, file.length - 904), 'TRUNCATED', 4096], [longer, 'TRAILING_DATA', 5000],
+    ]) {
+        for (const size of [bytes.length, 3000, 1]) {
+            const pieces = [];
+            for (let at = 0; at < bytes.length; at += size)
+                pieces.push(bytes.subarray(at, at + size));
+            const got = [];
+            const stream = new ReadableStream({
+                pull(controller) {
+                    if (pieces.length > 0) controller.enqueue(pieces.shift());
+                    else controller.close();
+                },
+            });
+            const read = async () => {
+                for await (const piece of stream.pipeThrough(decryptStream({ key }))) {
+                    got.push(piece);
+                    await new Promise((resolve) => setTimeout(resolve));
+                }
+            };
+            await assert.rejects(read, { code });
+            assert(Buffer.compare(Buffer.concat(got), plain.subarray(0, verified)) === 0, code);
+        }
+    }
 });

@@ -13,6 +13,7 @@ const dom = 'es2022,dom,dom.iterable,dom.asynciterable';
 const node = ['--types', 'node', '--typeRoots', join(js, 'node_modules/@types')];
 const settings = {
     'Node without the types of browsers': ['nodenext', 'nodenext', 'es2022', ...node],
+    'Node, with modules as Node 16 has them': ['node16', 'node16', 'es2022', ...node],
     'Node with them, as older programs resolve names': ['esnext', 'node10', dom, ...node],
     'browsers, as bundlers resolve names': ['esnext', 'bundler', dom],
 };
@@ -26,11 +27,20 @@ try {
         programs.push(join(folder, `${programs.length}.mts`));
         writeFileSync(programs.at(-1), declared + example);
     }
+    const common = join(folder, 'common.cts');
+    writeFileSync(
+        common,
+        "import { seal } from '@palladion/aegis';\n" +
+            "import * as slim from '@palladion/aegis/slim';\n" +
+            'const sealed: Uint8Array = seal(new Uint8Array(32), slim.generateKey());\n' +
+            'console.log(sealed);\n',
+    );
     await Promise.all(Object.entries(settings).map(([name, [module, names, lib, ...others]]) => {
         const browsers = !others.includes('node');
         const words = programs.filter(
             (file) => !(browsers && readFileSync(file, 'utf8').includes("'node:")),
         );
+        if (module.startsWith('node')) words.push(common); // which others take for an ES module
         words.push('--noEmit', '--strict', '--target', 'es2022', '--lib', lib);
         words.push('--module', module, '--moduleResolution', names, ...others);
         const tsc = join(js, 'node_modules/typescript/bin/tsc');

@@ -3,7 +3,9 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Duplex, pipeline as pipelineOf, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { decryptStream, encryptFile, encryptStream, init, openFile, seal } from '@palladion/aegis';
+import {
+    decryptFileTo, decryptStream, encryptFile, encryptFileTo, encryptStream, init, openFile, seal,
+} from '@palladion/aegis';
 
 const key = Buffer.alloc(32);
 const [source, target] = [createReadStream('f'), createWriteStream('g')];
@@ -25,4 +27,10 @@ const file = await openFile(handle, { key });
 await pipeline(file.stream(5, 500), decryptStream({ key }), target);
 for await (const piece of file.stream()) target.write(piece);
 Readable.fromWeb(file.stream() as never).pipe(target);
-target.write(await file.read(5, 500));
+target.write(await file.read(5, 500, { signal: AbortSignal.timeout(1000) }));
+
+await encryptFileTo('f', 'g', { key, chunkSize: 1024, onProgress: (n) => console.log(n + 1) });
+await decryptFileTo(source, new URL('file:///g'), { passphrase: 'x', overwrite: true });
+await encryptFileTo(new Blob(['text']), 'g', { key, signal: new AbortController().signal });
+// @ts-expect-error: bytes are no name
+await encryptFileTo(into, 'g', { key });

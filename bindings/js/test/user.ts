@@ -3,6 +3,8 @@ import {
     Cipher,
     decryptStream,
     encryptFile,
+    encryptFileAsync,
+    encryptFileTo,
     encryptStream,
     generateKey,
     init,
@@ -58,6 +60,8 @@ for (const from of [source, sealed, sealed.buffer, new Blob([sealed]), new URL('
 await openFile('https://a.b/c', { key, fetch: { headers: { a: 'b' }, credentials: 'include' } });
 // @ts-expect-error: a key or a passphrase
 await openFile(sealed, {});
+await encryptFileAsync(key, { key, signal: new AbortController().signal });
+await encryptFileTo(new Blob([key]), 'f', { key });
 // @ts-expect-error: no source
 await openFile(5, { key });
 

@@ -27,12 +27,14 @@ export {
     generateMasterKey,
     needsPassphrase,
     parseKey,
+    type Abortable,
     type DecryptOptions,
     type EncryptOptions,
     type KdfCosts,
     type KdfLimits,
     type Secret,
 } from './file.js';
+export { decryptFileTo, encryptFileTo, type OutputOptions } from './output.js';
 export { openFile, type OpenFile, type OpenOptions } from './open.js';
 export type { FileSource } from './source.js';
 export { Mac, mac, verifyMac, type MacOptions, type MacTagOptions } from './mac.js';

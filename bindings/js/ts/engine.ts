@@ -127,14 +127,18 @@ export abstract class Engine {
     /** Starts a message with associated data that is longer than the room. */
     protected abstract beginLong(id: number, ad: Uint8Array): number;
 
-    /** Creates a file. Calls `made` with its number while the memory has the header. */
-    create(kind: FileKind, values: number[], made: (file: number) => void): undefined {
-        made(this.check(this.call[`pld_${kind}_new`](...values)));
+    /** Creates a file. `write` writes what it needs to the memory and returns the arguments. Calls
+     * `made` with the file's number while the memory has the header.
+     */
+    create(kind: FileKind, write: () => number[], made: (file: number) => void): undefined {
+        made(this.check(this.call[`pld_${kind}_new`](...write())));
     }
 
-    /** Does the same on another thread and returns a promise, where there is one. */
-    createLater(kind: FileKind, values: number[], made: (file: number) => void): Begun {
-        return this.create(kind, values, made);
+    /** Does the same on another thread and returns a promise, where there is one. Calls `write`
+     * once the thread is free.
+     */
+    createLater(kind: FileKind, write: () => number[], made: (file: number) => void): Begun {
+        return this.create(kind, write, made);
     }
 
     /** Creates the buffer for the chunks of a file. */

@@ -23,6 +23,9 @@ export type ErrorCode =
     | 'READ_FAILED'
     | 'NO_RANGES'
     | 'FILE_CHANGED'
+    // Files that are written
+    | 'FILE_EXISTS'
+    | 'WRITE_FAILED'
     // Key files
     | 'NO_KEY'
     | 'NOT_ONE_KEY'

@@ -2,6 +2,7 @@ import { algorithmId, DEFAULT_ALGORITHM, type Algorithm } from './algorithm.js';
 import {
     checkInteger,
     checkOptions,
+    copyOf,
     describe,
     exactly,
     newOutput,
@@ -13,7 +14,8 @@ import { engine } from './builds.js';
 import { Handle, type Begun, type Chunk, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
-import type { FileTransform } from './types.js';
+import type { FileTransform, Signal } from './types.js';
+import { checkSignal, until } from './waiting.js';
 
 /**
  * The secret of a file: a master key, as 32 bytes or the text of a key file, or a passphrase, as a
@@ -23,7 +25,9 @@ export type Secret =
     | { key: BytesLike | string; passphrase?: undefined }
     | { passphrase: BytesLike | string; key?: undefined };
 
-/** The cost of Argon2id for a passphrase. */
+/** The cost of Argon2id for a passphrase. The lower it is, the faster others can guess passphrases:
+ * stay with the default unless tests or a small machine need less.
+ */
 export interface KdfCosts {
     /** Memory in KiB: 65536 by default, which is 64 MiB. */
     memoryKiB?: number;
@@ -59,10 +63,18 @@ export type DecryptOptions = Secret & {
     limits?: KdfLimits;
 };
 
+/** An option of functions that take long. */
+export interface Abortable {
+    /** Ends the work: the promise is rejected at once, with the signal's reason. */
+    signal?: Signal;
+}
+
 /** Receives the pieces of a result. */
 type Emit = (bytes: Bytes) => void;
 
 const COSTS = ['memoryKiB', 'passes', 'lanes'];
+export const ENCRYPT_OPTIONS = ['algorithm', 'chunkSize', 'kdf', 'limits'];
+export const DECRYPT_OPTIONS = ['limits'];
 export const HEADER = 128;
 export const FRAME = 4;
 export const TAG = 32;
@@ -102,6 +114,13 @@ export function secretBytes(
         );
     }
     if (key !== undefined) return [masterKey(key), false];
+    if (typeof passphrase === 'string' && /\p{Surrogate}/u.test(passphrase)) {
+        throw new PalladionError(
+            'WRONG_VALUE',
+            'the passphrase has half of a character: a surrogate without its other half',
+            'it was cut within a character, or is not text: bytes are passed as a Uint8Array',
+        );
+    }
     const bytes =
         typeof passphrase === 'string'
             ? // One character more is enough to see that it is too long.
@@ -117,7 +136,8 @@ export function secretBytes(
         if (bytes.length === 0)
             throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
         // The command takes the first line of what is typed or of a file, without the mark.
-        if (typeof passphrase === 'string' && /^\uFEFF|[\r\n]/.test(passphrase)) {
+        const mark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+        if (mark || bytes.includes(0x0a) || bytes.includes(0x0d)) {
             throw new PalladionError(
                 'WRONG_VALUE',
                 'the passphrase must be one line, but has a line break or a byte order mark',
@@ -144,6 +164,12 @@ function kdfCosts(kdf: KdfCosts = {}, limits: KdfLimits | undefined): [number, n
     const costs = [memoryKiB, passes, lanes] as [number, number, number];
     const names = ['memory in KiB', 'passes', 'lanes', 'memory in KiB times passes'];
     costs.forEach((cost, i) => checkInteger(cost, 1, MAX_U32, `${names[i]} for a passphrase`));
+    if (memoryKiB < 8 * lanes || lanes >= 2 ** 24) {
+        throw new PalladionError(
+            'WRONG_VALUE',
+            'Argon2id needs 8 KiB of memory for each lane, and fewer than 2^24 lanes',
+        );
+    }
     const most = kdfLimits(limits);
     [...costs, memoryKiB * passes].forEach((cost, i) => {
         if (cost <= most[i]!) return;
@@ -187,35 +213,44 @@ export function writeSecret(e: Engine, bytes: Uint8Array, passphrase: boolean, a
 }
 
 /** Encrypts a file in pieces. */
-class Sealer {
+export class Sealer {
     /** With `later`, wait for this first. */
     readonly ready: Begun;
     readonly #size: number;
+    readonly #secret: Bytes;
     #handle: Handle | undefined;
     #chunk: Chunk | undefined;
     #length = 0;
     #header: Bytes | undefined;
     #freed = false;
 
-    /** With `later`, a passphrase may be worked on by another thread. */
-    constructor(options: EncryptOptions, later = false) {
-        const given = fileOptions(options, ['algorithm', 'chunkSize', 'kdf', 'limits']);
+    /** Takes options that were checked, and copies the secret. With `later`, a passphrase may be
+     * worked on by another thread.
+     */
+    constructor(given: EncryptOptions, later = false) {
         const id = algorithmId(given.algorithm ?? DEFAULT_ALGORITHM);
         const size = checkChunkSize(given.chunkSize ?? 1 << 20);
         const costs = kdfCosts(given.kdf, given.limits);
         const salt = randomBytes(32);
         const [bytes, passphrase] = secretBytes(given, 'encrypt');
         const e = engineFor(passphrase);
-        const length = writeSecret(e, bytes, passphrase, 0);
-        e.memory().set(salt, e.nonce);
+        this.#secret = copyOf(bytes);
         this.#size = size;
+        const write = () => {
+            if (this.#freed) throw finished();
+            const length = writeSecret(e, this.#secret, passphrase, 0);
+            this.#secret.fill(0);
+            e.memory().set(salt, e.nonce);
+            return [length, id, size, ...costs];
+        };
         const create = later && passphrase ? 'createLater' : 'create';
-        this.ready = e[create]('sealer', [length, id, size, ...costs], (file) => {
+        this.ready = e[create]('sealer', write, (file) => {
             this.#handle = new Handle(this, e, file, e.call.pld_sealer_free);
             this.#header = e.memory().slice(e.data, e.data + HEADER) as Bytes;
             this.#chunk = e.chunk(file, 'sealer', FRAME + size + TAG);
             if (this.#freed) this.free();
         });
+        this.ready?.catch(() => {}); // whoever gave up before does not wait for it
     }
 
     /** For `Opener.begin`: what comes in has no header. */
@@ -223,17 +258,15 @@ class Sealer {
         return 0;
     }
 
-    push(bytes: Uint8Array, emit: Emit): void {
+    /** Takes some of the bytes, for at most one chunk. Returns how many it took. */
+    take(bytes: Uint8Array, emit: Emit): number {
         this.#begin(emit);
-        let at = 0;
-        while (at < bytes.length) {
-            // Keep a full chunk until more data comes, because it might be the last.
-            if (this.#length === this.#size) this.#seal(false, emit);
-            const taken = Math.min(bytes.length - at, this.#size - this.#length);
-            this.#chunk!.set(bytes.subarray(at, at + taken), FRAME + this.#length);
-            this.#length += taken;
-            at += taken;
-        }
+        // Keep a full chunk until more data comes, because it might be the last.
+        if (this.#length === this.#size && bytes.length > 0) this.#seal(false, emit);
+        const taken = Math.min(bytes.length, this.#size - this.#length);
+        this.#chunk!.set(bytes.subarray(0, taken), FRAME + this.#length);
+        this.#length += taken;
+        return taken;
     }
 
     end(emit: Emit): void {
@@ -259,13 +292,16 @@ class Sealer {
 
     free(): void {
         this.#freed = true;
+        this.#secret.fill(0);
         this.#handle?.free();
         this.#chunk?.wipe();
     }
 }
 
+const finished = () => new PalladionError('WRONG_STATE', 'this file failed or is finished');
+
 /** Decrypts a file in pieces. */
-class Opener {
+export class Opener {
     readonly ready: Begun = undefined;
     readonly #secret: Bytes;
     readonly #passphrase: boolean;
@@ -278,17 +314,17 @@ class Opener {
     #wanted = HEADER;
     #have = 0;
 
-    constructor(options: DecryptOptions) {
-        const given = fileOptions(options, ['limits']);
+    /** Takes options that were checked, and copies the secret. */
+    constructor(given: DecryptOptions) {
         this.#limits = kdfLimits(given.limits);
         const [bytes, passphrase] = secretBytes(given, 'decrypt');
-        this.#secret = new Uint8Array(bytes);
+        this.#secret = copyOf(bytes);
         this.#passphrase = passphrase;
     }
 
     /**
      * Takes the header, or the next part of it, from the start of the bytes. Another thread may
-     * work on a passphrase. Returns how many bytes it took; `push` the others.
+     * work on a passphrase. Returns how many bytes it took; `take` has the others.
      */
     begin(bytes: Uint8Array): number | Promise<number> {
         if (this.#part !== 'header') return 0;
@@ -300,10 +336,16 @@ class Opener {
         return begun === undefined ? taken : begun.then(() => taken);
     }
 
-    push(bytes: Uint8Array, emit: Emit): void {
-        this.#guarded(() => {
+    /** Takes some of the bytes, for at most one chunk. Returns how many it took. */
+    take(bytes: Uint8Array, emit: Emit): number {
+        return this.#guarded(() => {
             let at = 0;
-            while (at < bytes.length) {
+            let emitted = false;
+            const pass = (text: Bytes) => {
+                emitted = true;
+                emit(text);
+            };
+            while (at < bytes.length && !emitted) {
                 const taken = Math.min(bytes.length - at, this.#wanted - this.#have);
                 const piece = bytes.subarray(at, at + taken);
                 if (this.#part === 'header') {
@@ -313,9 +355,10 @@ class Opener {
                 }
                 this.#have += taken;
                 at += taken;
-                if (this.#have === this.#wanted) this.#step(emit);
+                if (this.#have === this.#wanted) this.#step(pass);
                 else if (this.#complete()) this.#frame(); // which reports that nothing may follow
             }
+            return at;
         });
     }
 
@@ -329,8 +372,7 @@ class Opener {
 
     /** Runs a step. After a failure, no other step can run. */
     #guarded<Result>(run: () => Result): Result {
-        if (this.#part === 'failed')
-            throw new PalladionError('WRONG_STATE', 'this file failed or is finished');
+        if (this.#part === 'failed') throw finished();
         try {
             return run();
         } catch (error) {
@@ -359,11 +401,15 @@ class Opener {
 
     #begin(later: boolean): Begun {
         const e = engineFor(this.#passphrase);
-        e.memory().set(this.#header.subarray(0, this.#have), e.data);
-        const length = writeSecret(e, this.#secret, this.#passphrase, this.#have);
-        this.#secret.fill(0);
+        const write = () => {
+            if (this.#part === 'failed') throw finished();
+            e.memory().set(this.#header.subarray(0, this.#have), e.data);
+            const length = writeSecret(e, this.#secret, this.#passphrase, this.#have);
+            this.#secret.fill(0);
+            return [length, this.#have, ...this.#limits];
+        };
         const create = later && this.#passphrase ? 'createLater' : 'create';
-        return e[create]('opener', [length, this.#have, ...this.#limits], (file) => {
+        return e[create]('opener', write, (file) => {
             this.#handle = new Handle(this, e, file, e.call.pld_opener_free);
             const size = e.check(e.call.pld_opener_size(file));
             this.#chunk = e.chunk(file, 'opener', FRAME + size + TAG);
@@ -400,22 +446,101 @@ class Opener {
     }
 }
 
+/** What a file takes and gives as a stream. An error of a TransformStream discards what waits for
+ * its reader, so this goes on to the next chunk once the reader has taken the last.
+ */
 function transform(file: Sealer | Opener): FileTransform {
-    // Older declarations lack `cancel`. Older engines do not call it; then garbage collection frees
-    // the file.
+    let finished = false;
+    /** Whether a chunk waits for the reader, and what to do when it asks for more. */
+    let full = false;
+    let resume = () => {};
+    const emptied = () => {
+        full = false;
+        resume();
+    };
+    const finish = () => {
+        finished = true;
+        emptied();
+    };
+    const reading = async () => {
+        if (full) await new Promise<void>((resolve) => (resume = resolve));
+    };
+    const emit = (controller: TransformStreamDefaultController<Bytes>) => (bytes: Bytes) => {
+        controller.enqueue(bytes);
+        full = readable !== undefined;
+    };
+    // Older declarations lack `cancel`. Older engines do not call it if the writer aborts; then
+    // garbage collection frees the file.
     const transformer: Transformer<BytesLike, Bytes> & { cancel(): void } = {
         start: () => file.ready,
-        transform: (piece, controller) => {
+        transform: async (piece, controller) => {
             const bytes = () => toBytes(piece, 'piece of a stream');
-            const push = (taken: number) =>
-                file.push(bytes().subarray(taken), (bytes) => controller.enqueue(bytes));
-            const taken = file.begin(bytes());
-            return typeof taken === 'number' ? push(taken) : taken.then(push);
+            const { length } = bytes();
+            const begun = file.begin(bytes());
+            let at = typeof begun === 'number' ? begun : await begun;
+            while (at < length) {
+                await reading();
+                if (finished) return;
+                at += file.take(bytes().subarray(at, length), emit(controller));
+            }
         },
-        flush: (controller) => file.end((bytes) => controller.enqueue(bytes)),
-        cancel: () => file.free(),
+        flush: async (controller) => {
+            await reading();
+            if (finished) return;
+            finished = true;
+            file.end(emit(controller));
+        },
+        cancel: () => {
+            finish();
+            file.free();
+        },
     };
-    return new TransformStream(transformer) as FileTransform;
+    const stream = new TransformStream(transformer);
+    const { readable: inner, writable } = stream;
+    let readable: ReadableStream<Bytes> | undefined;
+    let [read, taken] = [false, false];
+    const make = (): ReadableStream<Bytes> => {
+        const reader = inner.getReader();
+        return new ReadableStream<Bytes>(
+            {
+                pull: async (controller) => {
+                    const next = reader.read();
+                    emptied();
+                    const { done, value } = await next;
+                    if (!done) return controller.enqueue(value);
+                    read = true;
+                    controller.close();
+                },
+                cancel: (reason) => {
+                    read = true;
+                    finish();
+                    return reader.cancel(reason);
+                },
+            },
+            { highWaterMark: 0 },
+        );
+    };
+    // For another file they would be closed: an empty result without an error.
+    const start = (controller: { error(reason: unknown): void }) =>
+        controller.error(
+            new PalladionError(
+                'WRONG_STATE',
+                'this stream was used for a file, and is finished',
+                'make a new stream for each file',
+            ),
+        );
+    // These hide the sides of the prototype. What is transferred to another thread is the stream
+    // itself.
+    return Object.defineProperties(stream, {
+        readable: { get: () => (read ? new ReadableStream({ start }) : (readable ??= make())) },
+        writable: {
+            get() {
+                if (finished && taken) return new WritableStream({ start });
+                taken = true;
+                return writable;
+            },
+        },
+    }) as FileTransform;
 }
 
 /** Encrypts a stream to a file for `palladion decrypt`, {@link decryptStream} or {@link
@@ -424,17 +549,21 @@ function transform(file: Sealer | Opener): FileTransform {
  *
  * With a passphrase, Argon2id takes a few tenths of a second and 64 MiB, unless `kdf` sets another
  * cost. The native addon runs it on another thread; with WebAssembly, this call does.
+ *
+ * A stream is for one file. A stream that fails or is aborted leaves its target without an end.
  */
 export function encryptStream(options: EncryptOptions): FileTransform {
-    return transform(new Sealer(options, true));
+    return transform(new Sealer(fileOptions(options, ENCRYPT_OPTIONS), true));
 }
 
-/** Decrypts a file from `palladion encrypt`, {@link encryptStream} or {@link encryptFile}. It keeps
+/**
+ * Decrypts a file from `palladion encrypt`, {@link encryptStream} or {@link encryptFile}. It keeps
  * one chunk in memory and passes it on once it is verified. **The file is complete only if the
- * stream ends without an error.**
+ * stream ends without an error.** Before an error comes all that was verified. A stream is for one
+ * file.
  */
 export function decryptStream(options: DecryptOptions): FileTransform {
-    return transform(new Opener(options));
+    return transform(new Opener(fileOptions(options, DECRYPT_OPTIONS)));
 }
 
 function concatenate(pieces: Bytes[]): Bytes {
@@ -451,7 +580,9 @@ function whole(file: Sealer | Opener, input: BytesLike, what: string): Bytes {
     const pieces: Bytes[] = [];
     try {
         // Look again: what read the options may have taken the bytes away.
-        file.push(toBytes(input, what), (piece) => pieces.push(piece));
+        const bytes = toBytes(input, what);
+        for (let at = 0; at < bytes.length; )
+            at += file.take(bytes.subarray(at), (piece) => pieces.push(piece));
         file.end((piece) => pieces.push(piece));
     } finally {
         file.free();
@@ -459,46 +590,56 @@ function whole(file: Sealer | Opener, input: BytesLike, what: string): Bytes {
     return concatenate(pieces);
 }
 
-async function wholeLater(file: Sealer | Opener, input: BytesLike, what: string): Promise<Bytes> {
-    const pieces: Bytes[] = [];
+async function wholeLater(
+    file: Sealer | Opener,
+    input: BytesLike,
+    what: string,
+    signal: AbortSignal | undefined,
+): Promise<Bytes> {
     try {
-        await file.ready;
-        const taken = await file.begin(toBytes(input, what));
-        file.push(toBytes(input, what).subarray(taken), (piece) => pieces.push(piece));
-        file.end((piece) => pieces.push(piece));
+        await until(file.ready, signal);
+        const taken = await until(file.begin(toBytes(input, what)), signal);
+        return whole(file, toBytes(input, what).subarray(taken), what);
     } finally {
         file.free();
     }
-    return concatenate(pieces);
 }
 
 /** Encrypts a whole file in memory. With a passphrase, it takes as long as Argon2id. */
 export function encryptFile(plaintext: BytesLike, options: EncryptOptions): Bytes {
     toBytes(plaintext, 'plaintext'); // before Argon2id runs
-    return whole(new Sealer(options), plaintext, 'plaintext');
+    const given = fileOptions(options, ENCRYPT_OPTIONS);
+    return whole(new Sealer(given), plaintext, 'plaintext');
 }
 
 /** Decrypts a whole file in memory. With a passphrase, it takes as long as Argon2id. */
 export function decryptFile(file: BytesLike, options: DecryptOptions): Bytes {
-    return whole(new Opener(options), file, 'file');
+    return whole(new Opener(fileOptions(options, DECRYPT_OPTIONS)), file, 'file');
 }
 
 /**
  * Encrypts a whole file in memory. The native addon runs Argon2id for a passphrase on another
  * thread; with WebAssembly, this one does. Leave the plaintext as it is until the promise is
- * fulfilled.
+ * fulfilled. An abort while the other thread runs lets that end, and discards its result.
  */
 export async function encryptFileAsync(
     plaintext: BytesLike,
-    options: EncryptOptions,
+    options: EncryptOptions & Abortable,
 ): Promise<Bytes> {
     toBytes(plaintext, 'plaintext');
-    return wholeLater(new Sealer(options, true), plaintext, 'plaintext');
+    const given = fileOptions(options, [...ENCRYPT_OPTIONS, 'signal']);
+    const signal = checkSignal(given.signal);
+    return wholeLater(new Sealer(given, true), plaintext, 'plaintext', signal);
 }
 
 /** Decrypts a whole file in memory, as {@link encryptFileAsync} encrypts it. */
-export async function decryptFileAsync(file: BytesLike, options: DecryptOptions): Promise<Bytes> {
-    return wholeLater(new Opener(options), file, 'file');
+export async function decryptFileAsync(
+    file: BytesLike,
+    options: DecryptOptions & Abortable,
+): Promise<Bytes> {
+    const given = fileOptions(options, [...DECRYPT_OPTIONS, 'signal']);
+    const signal = checkSignal(given.signal);
+    return wholeLater(new Opener(given), file, 'file', signal);
 }
 
 /**

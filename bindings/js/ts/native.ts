@@ -9,6 +9,7 @@ import {
     type Message,
     type Places,
 } from './engine.js';
+import { Turns } from './waiting.js';
 
 /** A function that calls its last argument with the result, once another thread has it. */
 type LaterCall = (...values: (number | ((result: number) => void))[]) => number;
@@ -32,6 +33,10 @@ export interface Addon extends Calls, Places {
  * faster.
  */
 const SHORT = 2048;
+
+/** Argon2id takes long, and the file system and DNS use the same threads, of which libuv has four.
+ */
+const TURNS = new Turns(2);
 
 /**
  * The addon's instance for this thread. It must not get memory that another thread may change at
@@ -104,22 +109,22 @@ export class Native extends Engine {
 
     override createLater(
         kind: FileKind,
-        values: number[],
+        write: () => number[],
         made: (file: number) => void,
     ): Promise<void> {
-        let done!: (result: number) => void;
-        const promise = new Promise<void>((resolve, reject) => {
-            done = (result) => {
-                try {
-                    made(this.check(result));
-                    resolve();
-                } catch (error) {
-                    reject(error);
-                }
-            };
-        });
-        this.check(this.call[`pld_${kind}_new_later`](...values, done));
-        return promise;
+        return TURNS.run(
+            () =>
+                new Promise((resolve, reject) => {
+                    const done = (result: number) => {
+                        try {
+                            resolve(made(this.check(result)));
+                        } catch (error) {
+                            reject(error);
+                        }
+                    };
+                    this.check(this.call[`pld_${kind}_new_later`](...write(), done));
+                }),
+        );
     }
 
     chunk(_file: number, _kind: FileKind, length: number): Chunk {

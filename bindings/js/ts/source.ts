@@ -1,7 +1,11 @@
 /** Sources of encrypted files, of which any part can be read. */
 import { checkInteger, describe, toBytes, typeName, type BytesLike } from './bytes.js';
 import { PalladionError } from './errors.js';
-import type { FetchOptions, FileObject } from './types.js';
+import type { FetchOptions, FileObject, Signal } from './types.js';
+import { onAbort } from './waiting.js';
+
+/** The bytes to begin with: the header and the first frame. */
+export const BEGINNING = 132;
 
 /** Your own source of an encrypted file. */
 export interface FileSource {
@@ -9,21 +13,33 @@ export interface FileSource {
     readonly size: number;
     /**
      * Returns the bytes from `start` to before `end`, which is at most `size`; fewer only if the
-     * file has become shorter. The array must stay as it is. Calls may overlap in time.
+     * file has become shorter. The array must stay as it is. At most eight calls overlap in time.
+     * The signal is aborted once nobody waits for the bytes any more.
      */
-    read(start: number, end: number): BytesLike | PromiseLike<BytesLike>;
+    read(
+        start: number,
+        end: number,
+        options: { signal: Signal },
+    ): BytesLike | PromiseLike<BytesLike>;
 }
 
 /** Everything that `openFile` reads from. */
 export type AnySource = FileObject | FileSource | BytesLike | string;
 
+/** Bytes of a file; fewer than were asked for if the file has become shorter. */
+export interface Part {
+    readonly bytes: Uint8Array;
+    /** Why they may belong to another file: the error if they cannot be verified. */
+    readonly changed?: PalladionError | undefined;
+}
+
 /** A source whose length is known. */
 export interface Source {
     readonly size: number;
     /** The first bytes, if they came with the length. */
-    readonly beginning?: Uint8Array;
-    /** Returns bytes; fewer if the file has become shorter. Every error is a PalladionError. */
-    read(start: number, end: number): Promise<Uint8Array>;
+    readonly beginning?: Part | undefined;
+    /** Every error is a PalladionError, or the reason of an abort. */
+    read(start: number, end: number, signal: AbortSignal): Promise<Part>;
 }
 
 /** What this uses of a `FileHandle` of Node. */
@@ -49,14 +65,16 @@ function has<Name extends string>(
     );
 }
 
-/** Passes errors of a source on as ours. */
-async function guarded<Result>(
+/** Passes errors of a source on as ours, but not the reason of an abort. */
+export async function guarded<Result>(
     what: string,
     run: () => Result | PromiseLike<Result>,
+    ...signals: (AbortSignal | null | undefined)[]
 ): Promise<Result> {
     try {
         return await run();
     } catch (cause) {
+        for (const signal of signals) if (signal?.aborted) throw signal.reason;
         if (cause instanceof PalladionError) throw cause;
         const { message = String(cause) } = (cause ?? {}) as { message?: string };
         throw new PalladionError('READ_FAILED', `${what} cannot be read: ${message}`, undefined, {
@@ -65,14 +83,14 @@ async function guarded<Result>(
     }
 }
 
-function source(size: number, read: FileSource['read'], beginning?: Uint8Array): Source {
+function source(size: number, read: FileSource['read']): Source {
     checkInteger(size, 0, Number.MAX_SAFE_INTEGER, 'size of the source');
     return {
         size,
-        beginning,
-        read: (start, end) =>
-            guarded(`bytes ${start} to ${end} of the file`, async () => {
-                const bytes = toBytes(await read(start, end), 'part of the file from the source');
+        read: (start, end, signal) =>
+            guarded(nameOf(start, end), async () => {
+                const given = await read(start, end, { signal });
+                const bytes = toBytes(given, 'part of the file from the source');
                 if (bytes.length > end - start) {
                     throw new PalladionError(
                         'WRONG_LENGTH',
@@ -80,10 +98,12 @@ function source(size: number, read: FileSource['read'], beginning?: Uint8Array):
                             `which are ${end - start}`,
                     );
                 }
-                return bytes;
+                return { bytes };
             }),
     };
 }
+
+const nameOf = (start: number, end: number) => `bytes ${start} to ${end} of the file`;
 
 async function fromHandle(handle: FileHandle): Promise<Source> {
     const stat = await guarded('the file', () => handle.stat());
@@ -124,34 +144,43 @@ async function body(response: Response, length: number): Promise<Uint8Array> {
     }
 }
 
-/** A file on a server. `If-Range` would need the permission of a server of another origin, and a
- * changed file would come as a whole; so this compares what each answer says about the file.
+/**
+ * A file on a server. `If-Range` would need the permission of a server of another origin, and a
+ * changed file would come as a whole; so this compares what each answer says about the file. Of an
+ * unchanged file, the machines behind one address may say different things. Each chunk shows itself
+ * whether it belongs to the file, so a difference only explains why one does not.
  */
-async function fromServer(url: URL, options: RequestInit): Promise<Source> {
+async function fromServer(url: URL, options: RequestInit, signal: AbortSignal): Promise<Source> {
     // The query of an address may be a secret.
     const from = `${url.origin}${url.pathname}`;
     let file: { size: number; version: string | null } | undefined;
 
-    async function get(start: number, end: number): Promise<Uint8Array> {
+    async function get(start: number, end: number, signal: AbortSignal): Promise<Part> {
         const headers = new Headers(options.headers);
         headers.set('Range', `bytes=${start}-${end - 1}`);
-        const response = await fetch(url, { ...options, headers });
+        // It ends with either signal.
+        const both = new AbortController();
+        const stops = [signal, options.signal].map((one) => onAbort(one, (r) => both.abort(r)));
+        let response: Response | undefined;
         try {
+            response = await fetch(url, { ...options, headers, signal: both.signal });
             return await part(response, start, end);
         } catch (error) {
-            if (!response.bodyUsed) void response.body?.cancel().catch(() => {});
+            if (!response?.bodyUsed) void response?.body?.cancel().catch(() => {});
             throw error;
+        } finally {
+            for (const stop of stops) stop();
         }
     }
 
-    async function part(response: Response, start: number, end: number): Promise<Uint8Array> {
+    async function part(response: Response, start: number, end: number): Promise<Part> {
         const { status } = response;
         const range = response.headers.get('content-range') ?? '';
         if (status === 416) {
             if (file !== undefined) throw changed();
             if (/^bytes \*\/0$/i.test(range)) {
                 file = { size: 0, version: null };
-                return new Uint8Array(0);
+                return { bytes: new Uint8Array(0) };
             }
         }
         if (status === 200) {
@@ -179,7 +208,7 @@ async function fromServer(url: URL, options: RequestInit): Promise<Source> {
                 response.headers.get('last-modified'),
         };
         file ??= now;
-        if (file.size !== now.size || file.version !== now.version) throw changed();
+        if (file.size !== now.size) throw changed();
         const until = Math.min(end, file.size);
         if (Number(first) !== start || Number(last) !== until - 1) {
             throw new PalladionError(
@@ -188,7 +217,11 @@ async function fromServer(url: URL, options: RequestInit): Promise<Source> {
                     `${start} to ${until - 1}`,
             );
         }
-        return body(response, until - start);
+        const differs = file.version !== now.version;
+        return {
+            bytes: await body(response, until - start),
+            changed: differs ? changed() : undefined,
+        };
     }
 
     const changed = () =>
@@ -198,8 +231,14 @@ async function fromServer(url: URL, options: RequestInit): Promise<Source> {
             'open it again',
         );
 
-    const beginning = await guarded('the start of the file', () => get(0, 128));
-    return source(file!.size, get, beginning);
+    const attempt = (what: string, start: number, end: number, signal: AbortSignal) =>
+        guarded(what, () => get(start, end, signal), signal, options.signal);
+    const beginning = await attempt('the start of the file', 0, BEGINNING, signal);
+    return {
+        size: checkInteger(file!.size, 0, Number.MAX_SAFE_INTEGER, 'size of the source'),
+        beginning,
+        read: (start, end, signal) => attempt(nameOf(start, end), start, end, signal),
+    };
 }
 
 function wrongSource(value: unknown): PalladionError {
@@ -244,7 +283,11 @@ function address(text: string): URL {
 }
 
 /** Finds out what a source is, and its length. */
-export async function openSource(from: AnySource, options: FetchOptions = {}): Promise<Source> {
+export async function openSource(
+    from: AnySource,
+    options: FetchOptions = {},
+    signal: AbortSignal,
+): Promise<Source> {
     const kind = typeName(from);
     if (kind === 'URL' || typeof from === 'string') {
         if (!/^https?:\/\//i.test(String(from))) throw wrongSource(from);
@@ -254,7 +297,7 @@ export async function openSource(from: AnySource, options: FetchOptions = {}): P
                 `the option "fetch" must be an object with options, not ${describe(options)}`,
             );
         }
-        return fromServer(address(String(from)), options as RequestInit);
+        return fromServer(address(String(from)), options as RequestInit, signal);
     }
     if (kind === 'Blob' || kind === 'File') {
         const blob = from as Blob;
@@ -267,7 +310,7 @@ export async function openSource(from: AnySource, options: FetchOptions = {}): P
     if (has(from, 'fd', 'stat', 'read')) return fromHandle(from as unknown as FileHandle);
     if (has(from, 'size', 'read') && typeof from.read === 'function') {
         const own = from as unknown as FileSource;
-        return source(own.size, (start, end) => own.read(start, end));
+        return source(own.size, (...range) => own.read(...range));
     }
     throw wrongSource(from);
 }

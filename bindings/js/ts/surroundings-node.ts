@@ -9,6 +9,8 @@ import { useAllocation } from './bytes.js';
 import { PalladionError } from './errors.js';
 import type { Addon } from './native.js';
 import { useRandomSource } from './random.js';
+import { useFileSystem } from './output.js';
+import { createOutput, openInput } from './output-node.js';
 import { VERSION } from './version.js';
 import { useFileReader } from './wasm.js';
 
@@ -100,6 +102,7 @@ useFileReader(async (url) => {
     }
     return readFile(path);
 });
+useFileSystem({ createOutput, openInput });
 useSurroundings({
     addon,
     wish: () =>

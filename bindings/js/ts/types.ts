@@ -21,6 +21,8 @@ type GlobalBlob = Blob;
 /** @ts-ignore */
 type GlobalInit = RequestInit;
 /** @ts-ignore */
+type GlobalSignal = AbortSignal;
+/** @ts-ignore */
 type NodeHandle = import('node:fs/promises').FileHandle;
 /** @ts-ignore */
 type NodeReadable = import('node:stream').Readable;
@@ -45,6 +47,21 @@ export type ByteStream = Known<GlobalReadable, unknown>;
 /** What has the bytes of a file: a `Blob` or `File`, a `FileHandle` of Node, an address. */
 export type FileObject =
     Known<GlobalBlob, never> | Known<NodeHandle, never> | Known<GlobalUrl, never>;
+
+/** A path, or a `file:` URL. */
+export type FilePath = string | Known<GlobalUrl, never>;
+
+/** A file that is read to its end: a path, a `file:` URL, a `Blob`, or a stream of bytes, such as a
+ * `ReadableStream` or a `Readable` of Node.
+ */
+export type AnyFile =
+    | FilePath
+    | Known<GlobalBlob, never>
+    | Known<GlobalReadable, never>
+    | AsyncIterable<BytesLike>;
+
+/** An `AbortSignal`. Its reason, by default an `AbortError`, is the error of what it ends. */
+export type Signal = Known<GlobalSignal, any>;
 
 /** The options of `fetch`. */
 export type FetchOptions = Known<GlobalInit, object>;

@@ -115,8 +115,7 @@ export const cancelNext = (page, key) =>
         observer.observe(working, { subtree: true, childList: true, attributes: true });
     }, key);
 export async function cancelled(page) {
-    await page.getByText('Cancelled. Nothing was saved.').waitFor({ state: 'attached' });
-    await page.waitForSelector('#form:not([hidden])');
+    await page.locator('#form').getByText('Cancelled. Nothing was saved.').waitFor();
 }
 export const pick = (page, value) => page.check(`input[value=${value}]`, { force: true });
 export const problem = async (page) => {

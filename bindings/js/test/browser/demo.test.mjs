@@ -238,6 +238,9 @@ test('passphrases that are not the same, and names', () =>
         await go(page);
         assert.match(await page.innerText('#passphrase-wrong'), /at least 8 characters/);
         assert.equal(await page.evaluate('document.activeElement.id'), 'passphrase');
+        for (const id of ['#passphrase', '#again']) await page.fill(id, 'abcabcabcabc');
+        await go(page);
+        assert.match(await page.innerText('#passphrase-wrong'), /at least 4 different/);
         await page.fill('#passphrase', 'one two three');
         await page.fill('#again', '');
         await go(page);
@@ -253,7 +256,7 @@ test('passphrases that are not the same, and names', () =>
         for (const id of ['#passphrase', '#again']) {
             await page.fill(id, '');
             await page.focus(id);
-            await page.keyboard.insertText('x'.repeat(65537));
+            await page.keyboard.insertText('abcd'.repeat(16385));
         }
         await go(page);
         assert.match(await problem(page), /at most 65536 bytes.+Nothing was saved\./s);
@@ -338,6 +341,14 @@ test('a file that is dropped', () =>
         assert.equal(await page.evaluate('globalThis.marked'), true);
         await page.getByText('a.txt, 7 bytes. One at a time: the others were left out.').waitFor();
         assert(!(await page.evaluate('document.body.classList.contains("dragging")')));
+        // Another one, once this is done, has another passphrase.
+        for (const id of ['#passphrase', '#again']) await page.fill(id, passphrase);
+        await saved(page, () => go(page));
+        await drop(['c.txt']);
+        await page.getByText('c.txt, 7 bytes').waitFor();
+        assert.equal(await page.inputValue('#passphrase'), '');
+        await go(page);
+        assert.match(await page.innerText('#passphrase-wrong'), /Type a passphrase/);
     }));
 
 test('a folder that is dropped', () =>

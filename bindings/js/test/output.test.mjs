@@ -1,0 +1,182 @@
+// From file to file: what a target has at the end, and that nothing else stays.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import {
+    chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync,
+    writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import {
+    decryptFile, decryptFileTo, encryptedLength, encryptFile, encryptFileAsync, encryptFileTo,
+} from '@palladion/aegis';
+import { noise } from './common.mjs';
+
+const key = new Uint8Array(32).fill(7);
+const plain = noise(3_000_000);
+const file = encryptFile(plain, { key });
+const posix = process.platform !== 'win32';
+
+/** A test in a folder of its own, which must have these files in the end. */
+function inFolder(name, left, run) {
+    test(name, async () => {
+        const folder = mkdtempSync(join(tmpdir(), 'palladion-js-'));
+        const at = (name) => join(folder, name);
+        try {
+            writeFileSync(at('plain'), plain);
+            writeFileSync(at('sealed'), file);
+            await run(at);
+            assert.deepEqual(readdirSync(folder).sort(), ['plain', 'sealed', ...left].sort());
+        } finally {
+            rmSync(folder, { recursive: true });
+        }
+    });
+}
+const same = (path, bytes) => assert(Buffer.compare(readFileSync(path), bytes) === 0);
+
+inFolder('every source and name of a target', ['made', 'opened'], async (at) => {
+    for (const source of [
+        at('plain'),
+        pathToFileURL(at('plain')),
+        new Blob([plain]),
+        new Blob([plain]).stream(),
+        Readable.from([plain.subarray(0, 5), plain.subarray(5)]),
+    ]) {
+        const read = [];
+        const onProgress = (bytes) => read.push(bytes);
+        await encryptFileTo(source, at('made'), { key, onProgress });
+        assert.equal(read.at(-1), plain.length);
+        assert.deepEqual(read, [...new Set(read)].sort((a, b) => a - b));
+        assert.equal(statSync(at('made')).size, encryptedLength(plain.length));
+        await decryptFileTo(at('made'), pathToFileURL(at('opened')), { key, overwrite: true });
+        same(at('opened'), plain);
+        rmSync(at('made'));
+    }
+    const secret = { passphrase: 'x', kdf: { memoryKiB: 64, passes: 1, lanes: 1 } };
+    await encryptFileTo(at('plain'), at('made'), secret);
+    assert.deepEqual(decryptFile(readFileSync(at('made')), { passphrase: 'x' }), plain);
+});
+
+inFolder('the permissions of a target', ['new', 'old', 'link'], async (at) => {
+    if (!posix) return ['new', 'old', 'link'].forEach((name) => writeFileSync(at(name), ''));
+    let during;
+    const onProgress = () => {
+        const [name] = readdirSync(at('')).filter((name) => name.startsWith('.palladion-'));
+        during = statSync(at(name)).mode & 0o777;
+    };
+    writeFileSync(at('usual'), '');
+    await decryptFileTo(at('sealed'), at('new'), { key, onProgress });
+    assert.equal(during, 0o600);
+    assert.equal(statSync(at('new')).mode, statSync(at('usual')).mode);
+    rmSync(at('usual'));
+    writeFileSync(at('old'), 'old');
+    chmodSync(at('old'), 0o640);
+    symlinkSync('old', at('link'));
+    await decryptFileTo(at('sealed'), at('link'), { key, onProgress, overwrite: true });
+    assert.equal(during, 0o600);
+    assert.equal(statSync(at('old')).mode & 0o777, 0o640);
+    same(at('old'), plain);
+});
+
+const changed = file.slice();
+changed[file.length - 1] ^= 1;
+const stop = new Error('stopped');
+const failures = {
+    'a wrong key': [{ key: new Uint8Array(32) }, { code: 'WRONG_KEY' }],
+    'a damaged file': [{ key, source: new Blob([changed]) }, { code: 'DAMAGED' }],
+    'a file that was cut': [
+        { key, source: new Blob([file.subarray(0, 3e6)]) },
+        { code: 'TRUNCATED' },
+    ],
+    'a source that is not there': [{ key, source: 'absent' }, { code: 'READ_FAILED' }],
+    'a source that fails': [
+        { key, source: Readable.from((async function* () { yield file; throw stop; })()) },
+        stop,
+    ],
+    'a source that is no bytes': [{ key, source: Readable.from(['text']) }, { code: 'WRONG_TYPE' }],
+    'an onProgress that throws': [{ key, onProgress: () => { throw stop; } }, stop],
+    'a source that never answers': (() => {
+        const abort = new AbortController();
+        const source = new ReadableStream({ pull: () => abort.abort(stop) });
+        return [{ key, source, signal: abort.signal }, stop];
+    })(),
+    'an abort in the middle': (() => {
+        const abort = new AbortController();
+        const onProgress = () => abort.abort();
+        return [{ key, onProgress, signal: abort.signal }, { name: 'AbortError' }];
+    })(),
+    'an abort before': [{ key, signal: AbortSignal.abort() }, { name: 'AbortError' }],
+};
+
+for (const [name, [{ source, ...options }, error]] of Object.entries(failures)) {
+    inFolder(`${name} changes nothing`, ['old'], async (at) => {
+        writeFileSync(at('old'), 'old');
+        const from = source === 'absent' ? at(source) : (source ?? at('sealed'));
+        const call = () => decryptFileTo(from, at('old'), { ...options, overwrite: true });
+        await assert.rejects(call, error);
+        assert.equal(readFileSync(at('old'), 'utf8'), 'old');
+    });
+}
+
+inFolder('targets that are refused', ['old'], async (at) => {
+    writeFileSync(at('old'), 'old');
+    const rejects = async (target, code, message, source = at('plain'), more = {}) => {
+        const options = { key, ...more };
+        await assert.rejects(encryptFileTo(source, target, options), { code, message });
+    };
+    await rejects(at('old'), 'FILE_EXISTS', /old" exists already/);
+    await rejects(at('plain'), 'WRONG_VALUE', /the same file/, at('plain'), { overwrite: true });
+    await rejects(at('.'), 'WRONG_VALUE', /is a directory/);
+    await rejects(at('new/'), 'WRONG_VALUE', /is a directory/);
+    await rejects(at('none/new'), 'WRITE_FAILED', /none\/new" cannot be written: ENOENT[^']*$/);
+    await rejects('https://example.org/x', 'WRONG_VALUE', /paths or file: URLs/);
+    await rejects(5, 'WRONG_TYPE', /target/);
+    await rejects(at('new'), 'WRONG_TYPE', /source/, plain);
+    await rejects(at('new'), 'UNKNOWN_OPTION', /override/, at('plain'), { override: true });
+    if (!posix) return;
+    await rejects('/dev/null', 'WRONG_VALUE', /not a regular file/);
+    symlinkSync('absent', at('link'));
+    await rejects(at('link'), 'WRONG_VALUE', /symbolic link/, at('plain'), { overwrite: true });
+    rmSync(at('link'));
+    symlinkSync('plain', at('link'));
+    await rejects(at('link'), 'WRONG_VALUE', /the same file/, at('plain'), { overwrite: true });
+    rmSync(at('link'));
+    // A file that appears during the work.
+    const onProgress = () => writeFileSync(at('late'), 'late');
+    await rejects(at('late'), 'FILE_EXISTS', /late/, at('plain'), { onProgress });
+    assert.equal(readFileSync(at('late'), 'utf8'), 'late');
+    rmSync(at('late'));
+});
+
+inFolder('many failures while passphrases wait for each other', [], async (at) => {
+    const secret = { passphrase: 'x', kdf: { memoryKiB: 8192, passes: 1, lanes: 1 } };
+    const error = { code: 'READ_FAILED' };
+    const all = Array.from({ length: 6 }, () =>
+        assert.rejects(encryptFileTo(at('absent'), at('new'), secret), error),
+    );
+    await Promise.all(all);
+    // An error that nobody waits for would end the program.
+    const sealed = await encryptFileAsync(plain, secret);
+    assert.deepEqual(decryptFile(sealed, { passphrase: 'x' }), plain);
+});
+
+inFolder('a program that exits leaves nothing', [], async (at) => {
+    const program = `
+        import { decryptFileTo } from '@palladion/aegis';
+        const [source, target] = process.argv.slice(-2);
+        const key = new Uint8Array(32).fill(7);
+        await decryptFileTo(source, target, { key, onProgress: () => process.exit(3) });`;
+    const script = join(import.meta.dirname ?? new URL('.', import.meta.url).pathname, 'exits.mjs');
+    writeFileSync(script, program);
+    try {
+        const words = globalThis.Deno ? ['run', '-A', '--no-check'] : [];
+        words.push(script, at('sealed'), at('new'));
+        assert.equal(spawnSync(process.execPath, words).status, 3);
+        assert(!existsSync(at('new')));
+    } finally {
+        rmSync(script);
+    }
+});

@@ -1,0 +1,212 @@
+/** Files that appear only once they are complete, with the file system of Node, Deno and Bun. */
+import { unlinkSync } from 'node:fs';
+import { link, lstat, open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { PalladionError } from './errors.js';
+import type { Input, Output } from './output.js';
+import { randomBytes } from './random.js';
+import { guarded } from './source.js';
+import type { FilePath } from './types.js';
+
+/** How much is read from a file at once. */
+const PIECE = 1 << 20;
+const WINDOWS = process.platform === 'win32';
+
+/** The name of a file in the file system. */
+function nameOf(path: FilePath): string {
+    const text = String(path);
+    if (typeof path === 'string') {
+        if (!/^[a-z][a-z+.-]+:\/\//i.test(text)) return text;
+    } else if (text.startsWith('file:')) {
+        return fileURLToPath(text);
+    }
+    throw new PalladionError(
+        'WRONG_VALUE',
+        'the source and the target must be paths or file: URLs, not other addresses',
+        'of a server, pass the body of its answer as the source; of a file, new URL(text)',
+    );
+}
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? '';
+
+/** Passes errors of a target on as ours. */
+async function writing<Result>(name: string, run: () => Promise<Result>): Promise<Result> {
+    try {
+        return await run();
+    } catch (cause) {
+        if (cause instanceof PalladionError) throw cause;
+        // Without the name of the temporary file.
+        const message = `"${name}" cannot be written: ${(cause as Error).message.split(',')[0]}`;
+        throw new PalladionError('WRITE_FAILED', message, undefined, { cause });
+    }
+}
+
+const identityOf = ({ dev, ino }: { dev: bigint; ino: bigint }) => `${dev} ${ino}`;
+
+export async function openInput(path: FilePath): Promise<Input> {
+    const name = nameOf(path);
+    const reading = <Result>(run: () => Promise<Result>) => guarded(`"${name}"`, run);
+    const handle = await reading(() => open(name, 'r'));
+    const buffer = new Uint8Array(PIECE);
+    return {
+        identity: identityOf(await reading(() => handle.stat({ bigint: true }))),
+        next: () =>
+            reading(async () => {
+                const { bytesRead } = await handle.read(buffer, 0, PIECE, null);
+                return { done: bytesRead === 0, value: buffer.subarray(0, bytesRead) };
+            }),
+        close: () => handle.close(),
+    };
+}
+
+/** Files that are not complete. They are removed if the program calls `process.exit`. */
+const unfinished = new Set<string>();
+
+function removeUnfinished(): void {
+    for (const name of unfinished) {
+        try {
+            unlinkSync(name);
+        } catch {
+            // It is gone, or open in Windows.
+        }
+    }
+}
+
+/** What is under the name of a target, or nothing. */
+async function existing(name: string, overwrite: boolean, input: Input) {
+    const refuse = (message: string, hint?: string) =>
+        new PalladionError('WRONG_VALUE', message, hint);
+    let found;
+    try {
+        found = await stat(name, { bigint: true });
+    } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw error;
+        if ((WINDOWS ? /[\\/]$/ : /\/$|^$/).test(name))
+            throw refuse(`"${name}" is a directory, not a file`);
+        const dangling = await lstat(name).catch(() => undefined);
+        if (dangling === undefined) return undefined;
+        throw refuse(`"${name}" is a symbolic link to a file that does not exist`);
+    }
+    if (found.isDirectory()) throw refuse(`"${name}" is a directory, not a file`);
+    if (!found.isFile()) {
+        throw refuse(
+            `"${name}" is not a regular file`,
+            'pipe encryptStream or decryptStream to a device, a pipe or a socket',
+        );
+    }
+    if (identityOf(found) === input.identity)
+        throw refuse(`the source and the target "${name}" are the same file`);
+    if (!overwrite) throw exists(name);
+    return { mode: Number(found.mode) & 0o777, uid: Number(found.uid), gid: Number(found.gid) };
+}
+
+const exists = (name: string) =>
+    new PalladionError(
+        'FILE_EXISTS',
+        `"${name}" exists already`,
+        'choose another name, or pass { overwrite: true } to replace it',
+    );
+
+export async function createOutput(
+    path: FilePath,
+    overwrite: boolean,
+    input: Input,
+): Promise<Output> {
+    const name = nameOf(path);
+    return writing(name, async () => {
+        const old = await existing(name, overwrite, input);
+        const own = old === undefined ? name : await realpath(name);
+        const letters = Array.from(randomBytes(8), (byte) => byte.toString(16).padStart(2, '0'));
+        const temporary = join(dirname(own), `.palladion-${letters.join('')}.tmp`);
+        if (!process.listeners('exit').includes(removeUnfinished))
+            process.on('exit', removeUnfinished);
+        unfinished.add(temporary);
+        let handle: Awaited<ReturnType<typeof open>> | undefined;
+        const discard = async () => {
+            await handle?.close().catch(() => {});
+            await unlink(temporary).catch(() => {});
+            unfinished.delete(temporary);
+        };
+        try {
+            // A new file has the permissions that the system gives it, once it is complete.
+            const file = (handle = await open(temporary, 'wx', old === undefined ? 0o666 : 0o600));
+            const made = await file.stat();
+            await file.chmod(0o600);
+            return {
+                write: (bytes) =>
+                    writing(name, async () => {
+                        for (let at = 0; at < bytes.length; )
+                            at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
+                    }),
+                commit: () =>
+                    writing(name, async () => {
+                        if (old === undefined) await file.chmod(made.mode & 0o777);
+                        else await keepPermissions(file, made, old);
+                        await file.sync().catch(ignore('EINVAL', 'ENOTSUP', 'ENOSYS'));
+                        await file.close();
+                        if (overwrite) await rename(temporary, own);
+                        else await giveNewName(temporary, own);
+                        unfinished.delete(temporary);
+                        await syncFolder(dirname(own));
+                    }),
+                discard,
+            };
+        } catch (error) {
+            await discard();
+            throw error;
+        }
+    });
+}
+
+const ignore =
+    (...codes: string[]) =>
+    (error: unknown) => {
+        if (!codes.includes(codeOf(error))) throw error;
+    };
+
+interface Owned {
+    readonly uid: number;
+    readonly gid: number;
+    readonly mode: number;
+}
+
+/** Gives a file the permissions of another one; where its group cannot be kept, fewer. */
+async function keepPermissions(
+    file: Awaited<ReturnType<typeof open>>,
+    made: Owned,
+    { uid, gid, mode }: Owned,
+): Promise<void> {
+    if (!WINDOWS && (uid !== made.uid || gid !== made.gid)) {
+        try {
+            await file.chown(uid, gid).catch(() => file.chown(made.uid, gid));
+        } catch {
+            if (gid !== made.gid) mode &= ~0o070 | ((mode & 0o007) << 3);
+        }
+    }
+    await file.chmod(mode);
+}
+
+/** Gives a file a name that no file has. */
+async function giveNewName(temporary: string, name: string): Promise<void> {
+    try {
+        await link(temporary, name);
+    } catch (error) {
+        if (codeOf(error) === 'EEXIST') throw exists(name);
+        // The file system has no hard links.
+        if ((await lstat(name).catch(() => undefined)) !== undefined) throw exists(name);
+        return rename(temporary, name);
+    }
+    await unlink(temporary).catch(() => {});
+}
+
+/** Makes a new name durable, where the system can. */
+async function syncFolder(name: string): Promise<void> {
+    try {
+        const folder = await open(name, 'r');
+        await folder.sync().finally(() => folder.close());
+    } catch {
+        // Windows cannot, and the file itself is on the disk.
+    }
+}
