@@ -138,8 +138,9 @@ void palladion_stream_free(palladion_stream *stream);
 /**
  * Encrypts a file, on all cores if it is large. The output gets its name once it is complete and
  * on disk, so a failure leaves what was there before. If the program ends meanwhile, a file with a
- * name like .palladion-*.tmp remains. Devices and FIFOs are written directly. Names like
- * /dev/stdout and /dev/fd/3 mean open descriptors.
+ * name like .palladion-*.tmp remains, readable by its owner alone. A new file gets the permissions
+ * of the input as far as the umask allows; a replaced one keeps its own. Devices and FIFOs are
+ * written directly. Names like /dev/stdout and /dev/fd/3 mean open descriptors.
  *
  * @param from  the name of the input; on Windows in UTF-8
  * @param to    the name of the output

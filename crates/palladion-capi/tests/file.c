@@ -237,6 +237,8 @@ static void files(size_t len)
     write_file("plain", text, len, 0600);
     CHECK(palladion_encrypt_file("plain", "sealed", key, 0) == 0);
     CHECK(palladion_decrypt_file("sealed", "opened", key, 0) == 0 && has("opened", text, len));
+    struct stat opened;
+    CHECK(stat("opened", &opened) == 0 && (opened.st_mode & 0777) == 0600); /* as "plain" */
     FAILS_WITH(EEXIST, palladion_decrypt_file("sealed", "opened", key, 0));
     CHECK(palladion_encrypt_file("plain", "opened", passphrase, PALLADION_FILE_REPLACE) == 0);
     CHECK(palladion_decrypt_file("opened", "opened2", passphrase, 0) == 0);

@@ -44,7 +44,8 @@ fn by_name(
         return Err(Number(libc::EISDIR));
     }
     let inputs = not_to(&metadata, secret);
-    let output = Target::check(to, flags & REPLACE != 0, Access::Usual, &inputs)?.open()?;
+    let target = Target::check(to, flags & REPLACE != 0, Access::Usual, &inputs)?;
+    let output = target.permissions_of(&input).open()?;
     run(encrypt, &input, output.file(), secret)?;
     Ok(output.commit()?)
 }
