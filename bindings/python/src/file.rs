@@ -77,15 +77,50 @@ pub fn io_error(py: Python<'_>, error: io::Error, name: Option<&Path>) -> PyErr 
     }
 }
 
-/// Converts a secret, which is either a key or a passphrase.
-pub fn secret(
-    key: Option<In<'_, '_>>,
-    passphrase: Option<Bound<'_, PyAny>>,
-) -> PyResult<OwnedSecret> {
-    match (key, passphrase) {
-        (Some(key), None) => master_key(&key).map(Into::into),
-        (None, Some(secret)) => self::passphrase(&secret).map(Into::into),
-        _ => Err(PyTypeError::new_err("pass either key (32 bytes) or passphrase")),
+/// The secret of files: a key, or a passphrase with the keys that it became.
+#[pyclass(module = "palladion", frozen)]
+pub struct Secret {
+    pub secret: OwnedSecret,
+    has_line_break: bool,
+}
+
+#[pymethods]
+impl Secret {
+    /// Copies a key or a passphrase, or reads a key file.
+    #[new]
+    #[pyo3(signature = (key, key_file, passphrase))]
+    fn new(
+        py: Python<'_>,
+        key: Option<In<'_, '_>>,
+        key_file: Option<PathBuf>,
+        passphrase: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let text = passphrase.as_ref().and_then(|object| object.cast::<PyString>().ok());
+        let has_line_break = text.is_some_and(|text| text.to_string_lossy().contains(['\r', '\n']));
+        let secret = match (key, key_file, passphrase) {
+            (Some(key), None, None) => master_key(&key)?.into(),
+            (None, Some(path), None) => read_key_file(py, &path)?.into(),
+            (None, None, Some(passphrase)) => self::passphrase(&passphrase)?.into(),
+            _ => {
+                let text = "pass exactly one of key (32 bytes), key_file and passphrase";
+                return Err(PyTypeError::new_err(text));
+            }
+        };
+        Ok(Self { secret, has_line_break })
+    }
+}
+
+impl Secret {
+    /// Refuses a text with a line break as the passphrase of a new file. The command takes one
+    /// line, so nobody could type it; usually it is the text of a file with its last line break.
+    fn check_new(&self) -> PyResult<()> {
+        match self.has_line_break {
+            true => Err(PyValueError::new_err(
+                "the passphrase must be one line, but has a line break: of the text of a file, \
+                 pass the first line",
+            )),
+            false => Ok(()),
+        }
     }
 }
 
@@ -108,19 +143,6 @@ pub fn passphrase(object: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
         )
     })?;
     Ok(Passphrase::new(text.as_bytes()))
-}
-
-/// Refuses a text with a line break as the passphrase of a new file. The command takes one line, so
-/// nobody could type it; usually it is the text of a file with its last line break.
-fn check_new_passphrase(passphrase: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let text = passphrase.and_then(|object| object.cast::<PyString>().ok());
-    match text.map(|text| text.to_string_lossy().contains(['\r', '\n'])) {
-        Some(true) => Err(PyValueError::new_err(
-            "the passphrase must be one line, but has a line break: of the text of a file, pass \
-             the first line",
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// A path or a binary file object.
@@ -229,8 +251,8 @@ pub fn raised(error: PyErr) -> io::Error {
     io::Error::other(error)
 }
 
-/// Does the work without the interpreter's lock, and stops at an exception.
-struct Run {
+/// Work without the interpreter's lock, which an exception stops.
+pub struct Run {
     home: Home,
     cancel: AtomicBool,
     raised: Mutex<Option<PyErr>>,
@@ -240,9 +262,37 @@ struct Run {
 }
 
 impl Run {
-    fn new(home: &Home, progress: Option<Py<PyAny>>, name: Option<PathBuf>) -> Self {
+    fn new(home: &Home, progress: Option<Py<PyAny>>, name: Option<PathBuf>) -> Arc<Self> {
         let (cancel, raised) = (AtomicBool::new(false), Mutex::new(None));
-        Self { home: home.clone(), cancel, raised, progress: progress.map(Arc::new), name }
+        let progress = progress.map(Arc::new);
+        Arc::new(Self { home: home.clone(), cancel, raised, progress, name })
+    }
+
+    /// Work on this thread.
+    pub fn here(name: Option<PathBuf>) -> Arc<Self> {
+        Self::new(&Home::new().0, None, name)
+    }
+
+    /// A copy of the secret. What stops the work ends the wait for Argon2id too.
+    pub fn secret(self: &Arc<Self>, secret: &OwnedSecret) -> OwnedSecret {
+        match secret {
+            OwnedSecret::Key(key) => key.clone().into(),
+            OwnedSecret::Passphrase(passphrase) => self.passphrase(passphrase).into(),
+        }
+    }
+
+    pub fn passphrase(self: &Arc<Self>, passphrase: &Passphrase) -> Passphrase {
+        let run = self.clone();
+        passphrase.clone().interruptible(move || run.is_stopped())
+    }
+
+    fn is_stopped(&self) -> bool {
+        if self.home.is_here()
+            && let Err(error) = Python::attach(|py| py.check_signals())
+        {
+            self.stop(error);
+        }
+        self.cancel.load(Ordering::Relaxed)
     }
 
     /// Called after each chunk: reports progress, and checks for signals such as Ctrl-C if nobody
@@ -266,16 +316,12 @@ impl Run {
         self.cancel.store(true, Ordering::Relaxed);
     }
 
-    fn finish(
-        self,
-        py: Python<'_>,
-        result: Result<palladion_file::Summary, Error>,
-    ) -> PyResult<u64> {
-        if let Some(error) = self.raised.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
+    /// The result, or the exception that stopped the work.
+    pub fn finish<T>(&self, py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
+        match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => result.map_err(|error| file_error(py, error, self.name.as_deref())),
         }
-        let name = self.name.as_deref();
-        result.map(|summary| summary.bytes).map_err(|error| file_error(py, error, name))
     }
 }
 
@@ -334,26 +380,25 @@ fn kdf(costs: Option<Costs>) -> PyResult<KdfParams> {
 
 #[pyfunction]
 #[pyo3(signature = (
-    source, target, *, key, passphrase, algorithm, chunk_size, kdf, threads, progress
+    source, target, *, secret, algorithm, chunk_size, kdf, threads, progress
 ))]
 #[allow(clippy::too_many_arguments)] // keyword arguments in Python
 pub fn encrypt_file(
     py: Python<'_>,
     source: Place,
     target: Py<PyAny>,
-    key: Option<In<'_, '_>>,
-    passphrase: Option<Bound<'_, PyAny>>,
+    secret: &Secret,
     algorithm: Name,
     chunk_size: usize,
     kdf: Option<Costs>,
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    check_new_passphrase(passphrase.as_ref())?;
-    let secret = self::secret(key, passphrase)?;
+    secret.check_new()?;
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
     let (home, calls) = Home::new();
     let run = Run::new(&home, progress, source.name(py));
+    let secret = run.secret(&secret.secret);
     // To change the thread for a small chunk takes longer than to encrypt it.
     let is_small = chunk_size.bytes() < SMALL && matches!(source, Place::Object(_));
     let alone = is_small && threads.is_none();
@@ -374,25 +419,24 @@ pub fn encrypt_file(
             .run(input, output)
         },
     );
-    run.finish(py, result)
+    run.finish(py, result).map(|summary| summary.bytes)
 }
 
 #[pyfunction]
-#[pyo3(signature = (source, target, *, key, passphrase, max_kdf_memory, threads, progress))]
-#[allow(clippy::too_many_arguments)] // as above
+#[pyo3(signature = (source, target, *, secret, max_kdf_memory, threads, progress))]
 pub fn decrypt_file(
     py: Python<'_>,
     source: Place,
     target: Py<PyAny>,
-    key: Option<In<'_, '_>>,
-    passphrase: Option<Bound<'_, PyAny>>,
+    secret: &Secret,
     max_kdf_memory: Option<u32>,
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let (secret, limits) = (self::secret(key, passphrase)?, kdf_limits(max_kdf_memory));
+    let limits = kdf_limits(max_kdf_memory);
     let (home, calls) = Home::new();
     let run = Run::new(&home, progress, source.name(py));
+    let secret = run.secret(&secret.secret);
     let (input, output) = (input(py, source, &home)?, self::target(py, target, &home)?);
     let result = home.work(
         py,
@@ -409,7 +453,7 @@ pub fn decrypt_file(
             .run(input, output)
         },
     );
-    run.finish(py, result)
+    run.finish(py, result).map(|summary| summary.bytes)
 }
 
 pub const AGAIN: &str = "an encrypted file was used again before an earlier call had ended";
@@ -431,24 +475,24 @@ fn closed() -> PyErr {
 #[pymethods]
 impl FileWriter {
     #[new]
-    #[pyo3(signature = (target, *, key, passphrase, algorithm, chunk_size, kdf))]
+    #[pyo3(signature = (target, *, secret, algorithm, chunk_size, kdf))]
     fn new(
         py: Python<'_>,
         target: Py<PyAny>,
-        key: Option<In<'_, '_>>,
-        passphrase: Option<Bound<'_, PyAny>>,
+        secret: &Secret,
         algorithm: Name,
         chunk_size: usize,
         kdf: Option<Costs>,
     ) -> PyResult<Self> {
-        check_new_passphrase(passphrase.as_ref())?;
-        let secret = self::secret(key, passphrase)?;
+        secret.check_new()?;
         let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
+        let run = Run::here(None);
+        let secret = run.secret(&secret.secret);
         let writer = Writer::new(Object::new(target, None));
         let target = writer.object.object.clone();
         let writer =
             py.detach(|| EncryptWriter::with(&secret, algorithm.0, chunk_size, kdf, writer));
-        let writer = writer.map_err(|error| file_error(py, error, None))?;
+        let writer = run.finish(py, writer)?;
         Ok(Self { writer: Turns::new(Some(writer), AGAIN), target, position: AtomicU64::new(0) })
     }
 
@@ -486,12 +530,6 @@ impl FileWriter {
             let writer = writer.take().ok_or_else(closed)?;
             py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error, None))
         })
-    }
-
-    /// Drops the writer without writing the end of the file.
-    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
-        // Drop it after unlocking, because that may run the destructor of a Python object.
-        self.writer.with(py, |writer| Ok(writer.take())).map(drop)
     }
 }
 

@@ -115,6 +115,24 @@ impl Output {
     fn discard(&self, py: Python<'_>) {
         *lock(py, &self.0) = None;
     }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    /// Commits it, or discards it if an exception leaves `with`.
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: Option<Bound<'_, PyAny>>,
+        _value: Bound<'_, PyAny>,
+        _traceback: Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        match kind {
+            None => self.commit(py),
+            Some(_) => Ok(self.discard(py)),
+        }
+    }
 }
 
 pub fn forked() -> PyErr {

@@ -657,46 +657,6 @@ def test_what_is_collected_does_not_appear(kind: str, tmp_path: pathlib.Path) ->
     assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
 
 
-@pytest.mark.parametrize("kind", ["wb", "wt"])
-def test_what_raises_does_not_appear(kind: str, tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-
-    def raises() -> None:
-        file = begin(path, kind)
-        file.write("more" if kind == "wt" else b"more")
-        raise Odd
-
-    with pytest.warns(ResourceWarning, match="not closed"), pytest.raises(Odd):
-        raises()
-    gc.collect()
-    for error in (Odd, KeyboardInterrupt, SystemExit, GeneratorExit):
-        with pytest.raises(error), begin(path, kind):
-            raise error
-    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
-    with begin(path, kind) as file:
-        pass
-    file.close()
-    assert path.read_bytes() != b"old" and os.listdir(tmp_path) == ["file"]
-
-
-@ignored
-def test_layers_of_others_are_collected() -> None:
-    """A file object gets no end from a layer of io that was collected."""
-    for wrap in (
-        io.BufferedWriter,
-        lambda raw: io.TextIOWrapper(io.BufferedWriter(raw), encoding="latin-1"),
-        lambda raw: io.TextIOWrapper(raw, encoding="latin-1", write_through=True),
-    ):
-        target = io.BytesIO()
-        file: Any = wrap(files.EncryptWriter(target, key=KEY))
-        file.write("text" if isinstance(file, io.TextIOWrapper) else b"text")
-        with pytest.warns(ResourceWarning, match="has no end"):
-            del file
-            gc.collect()
-        assert not is_complete(target.getvalue())
-
-
 def test_cycles_are_collected() -> None:
     """Otherwise their keys would stay in memory."""
 

@@ -13,9 +13,11 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import palladion
+import palladion.compat.pyaegis as pyaegis
 import pytest
 from palladion import files, raf
 
@@ -126,29 +128,6 @@ def test_names_modes_and_positions(tmp_path: pathlib.Path) -> None:
         writer.tell()
 
 
-def test_what_is_not_complete_does_not_appear(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-    for mode in ("wb", "wt"):
-        target = files.open(path, mode, key=KEY)  # type: ignore[call-overload]
-        with pytest.raises(RuntimeError), target as file:
-            file.write(b"new" if mode == "wb" else "new")
-            raise RuntimeError("on the way")
-        assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
-    file = files.open(path, "wb", key=KEY)
-    file.write(b"new")
-    with pytest.warns(ResourceWarning, match="was removed"):
-        del file
-    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
-    # A file object gets no end, so readers reject it as incomplete.
-    out = io.BytesIO()
-    with pytest.raises(RuntimeError), files.EncryptWriter(out, key=KEY) as writer:
-        writer.write(b"text")
-        raise RuntimeError("on the way")
-    with pytest.raises(files.TruncatedError):
-        opened(out.getvalue())
-
-
 def test_passphrases() -> None:
     made = sealed(b"text", key=None, passphrase="Grüße", kdf=CHEAP)
     assert opened(made, key=None, passphrase="Grüße") == b"text"
@@ -176,38 +155,6 @@ def test_passphrases() -> None:
             sealed(b"", chunk_size=chunk_size)
 
 
-def test_accidents() -> None:
-    content = text(3000)
-    made = sealed(content, chunk_size=1024)
-    with pytest.raises(files.WrongKeyError):
-        opened(made, key=bytes(32))
-    with pytest.raises(files.NotPalladionError):
-        opened(b"something else")
-    with pytest.raises(files.TrailingDataError) as raised:
-        opened(made + b"x")
-    assert raised.value.offset == len(made)
-    for cut in range(0, len(made), 7):
-        with pytest.raises(files.TruncatedError) as raised:
-            opened(made[:cut])
-        assert raised.value.offset == cut
-        with pytest.raises(files.TruncatedError):
-            files.DecryptReader(io.BytesIO(made[:cut]), key=KEY).read()
-    for place in range(128, len(made), 5):
-        changed = bytearray(made)
-        changed[place] ^= 1
-        out = io.BytesIO()
-        with pytest.raises(files.FileError) as raised:
-            files.decrypt_file(io.BytesIO(changed), out, key=KEY, threads=2)
-        chunk = (place - 128) // (1024 + 36)
-        assert raised.value.chunk == chunk
-        # A correct beginning was written.
-        assert out.getvalue() == content[: 1024 * chunk]
-    newer = bytearray(made)
-    newer[8] = 2
-    with pytest.raises(files.DamagedError, match="header"):
-        opened(bytes(newer))
-
-
 def changed(file: bytes, *fields: tuple[int, bytes]) -> bytes:
     """Changes fields of a header (docs/file-format.md) and corrects the checksum."""
     header = bytearray(file[:96])
@@ -219,11 +166,7 @@ def changed(file: bytes, *fields: tuple[int, bytes]) -> bytes:
 def test_what_another_version_may_have_made() -> None:
     made = sealed(b"text")
     assert opened(changed(made)) == b"text"
-    for field, message in (
-        ((8, b"\x02"), "version 2"),
-        ((9, b"\x63"), "algorithm.*99"),
-        ((15, b"\x01"), "reserved"),
-    ):
+    for field, message in (((8, b"\x02"), "version 2"), ((9, b"\x63"), "algorithm.*99")):
         with pytest.raises(files.UnsupportedError, match=message) as raised:
             opened(changed(made, field))
         assert raised.value.hint and "newer" in raised.value.hint, raised.value.hint
@@ -564,3 +507,82 @@ def test_threads_share_a_writer() -> None:
     # Each write is in one piece, in whatever order they came.
     found = sorted(content[i : i + 100] for i in range(0, len(content), 100))
     assert found == [bytes([i]) * 100 for i in range(4) for _ in range(50)]
+
+
+# Secrets
+
+
+def written(file: Any, target: io.BytesIO, secret: dict[str, Any]) -> bytes:
+    with file:
+        file.write(b"text")
+    return opened(target.getvalue(), **{"key": None, **secret})
+
+
+def on_disk(wipe: Callable[[], None], secret: Any, **options: Any) -> Any:
+    fsspec = pytest.importorskip("fsspec", minversion="2025.10")
+    costs = list(CHEAP)
+    fs = fsspec.filesystem("palladion", target_protocol="memory", kdf=costs, **options, **secret)
+    wipe()
+    costs[0] = 0
+    fs.pipe_file("secret", b"text")
+    return opened(fs.fs.cat_file("secret"), **{"key": None, **TRUE[[*secret][0]]})
+
+
+def raf_file(wipe: Callable[[], None], secret: Any, **options: Any) -> bytes:
+    store = io.BytesIO()
+    file = raf.open(store, "w+b", **secret, **options)
+    wipe()
+    with file:
+        file.write(b"text")
+    with raf.open(store, **TRUE[[*secret][0]], **{name: KEY for name in options}) as again:
+        return again.read()
+
+
+def stream(make: Callable[..., Any]) -> Callable[..., bytes]:
+    def work(wipe: Callable[[], None], secret: dict[str, Any]) -> bytes:
+        target = io.BytesIO()
+        file = make(target, kdf=CHEAP, **secret)
+        wipe()
+        return written(file, target, TRUE[[*secret][0]])
+
+    return work
+
+
+def used(make: Callable[[Any], Any], use: Callable[[Any], bytes]) -> Callable[..., bytes]:
+    def work(wipe: Callable[[], None], secret: dict[str, Any]) -> bytes:
+        made = make(secret["key"])
+        wipe()
+        return use(made)
+
+    return work
+
+
+TRUE: dict[str, dict[str, Any]] = {"key": {"key": KEY}, "passphrase": {"passphrase": KEY}}
+KEEPERS: list[tuple[str, Callable[..., bytes]]] = [
+    ("key", used(palladion.Cipher, lambda cipher: cipher.encrypt(KEY, b"text"))),
+    ("key", used(lambda key: palladion.Cipher(KEY).encryptor(key), lambda e: e.update(b"text"))),
+    ("key", used(palladion.Mac, lambda mac: mac.digest())),
+    ("key", used(lambda key: palladion.Mac(KEY, nonce=key), lambda mac: mac.digest())),
+    ("key", used(palladion.KeyStream, lambda stream: stream.read(9))),
+    ("key", used(lambda key: pyaegis.AegisMac256(key, KEY), lambda mac: mac.final())),
+    ("key", used(lambda key: pyaegis.AegisStreamEncrypt256(key, KEY), lambda e: e.final()[1])),
+    *[
+        (kind, work)
+        for kind in ("key", "passphrase")
+        for work in (
+            stream(files.EncryptWriter),
+            stream(lambda target, **options: files.open(target, "wb", **options)),
+            on_disk,
+            raf_file,
+        )
+    ],
+    ("key", lambda wipe, secret: raf_file(wipe, secret, context=secret["key"])),
+]
+
+
+@pytest.mark.parametrize("kind,work", KEEPERS)
+def test_secrets_are_copied(kind: str, work: Callable[..., bytes]) -> None:
+    """A caller may wipe its buffer as soon as something has been made with it."""
+    secret = bytearray(KEY)
+    result = work(lambda: secret.__setitem__(slice(None), bytes(32)), {kind: secret})
+    assert secret == bytes(32) and result == work(lambda: None, {kind: bytearray(KEY)})

@@ -27,8 +27,8 @@ class VerificationError(PalladionError):
     The key, the nonce, the associated data, the algorithm or the tag size is wrong, or the
     ciphertext or the tag was changed. Nothing tells which.
     """
-    index: int
-    """The index of the first message that is not authentic. Only open_many() sets it."""
+    index: int | None
+    """The index of the first message that is not authentic, if open_many() raised it."""
 
 def generate_key(algorithm: str = "AEGIS-256X2") -> bytes:
     """A new random key for an algorithm: 16 or 32 bytes."""
@@ -333,12 +333,18 @@ class Mac:
     def __copy__(self) -> Mac: ...
     def __deepcopy__(self, memo: Any) -> Mac: ...
 
+@final
+class Secret:
+    """The secret of files: a key, or a passphrase with the keys that it became."""
+    def __new__(
+        cls, key: Buffer | None, key_file: str | None, passphrase: str | Buffer | None
+    ) -> Secret: ...
+
 def encrypt_file(
     source: Any,
     target: Any,
     *,
-    key: Buffer | None,
-    passphrase: str | Buffer | None,
+    secret: Secret,
     algorithm: str,
     chunk_size: int,
     kdf: tuple[int, int, int] | None,
@@ -349,8 +355,7 @@ def decrypt_file(
     source: Any,
     target: Any,
     *,
-    key: Buffer | None,
-    passphrase: str | Buffer | None,
+    secret: Secret,
     max_kdf_memory: int | None,
     threads: int | None,
     progress: Callable[[int], object] | None,
@@ -362,8 +367,7 @@ class FileWriter:
         cls,
         target: BinaryIO,
         *,
-        key: Buffer | None,
-        passphrase: str | Buffer | None,
+        secret: Secret,
         algorithm: str,
         chunk_size: int,
         kdf: tuple[int, int, int] | None,
@@ -372,7 +376,6 @@ class FileWriter:
     def tell(self) -> int: ...
     def flush(self) -> None: ...
     def finish(self) -> None: ...
-    def abandon(self) -> None: ...
 
 @final
 class FileReader:
@@ -380,8 +383,7 @@ class FileReader:
         cls,
         source: str | BinaryIO,
         *,
-        key: Buffer | None,
-        passphrase: str | Buffer | None,
+        secret: Secret,
         max_kdf_memory: int | None,
     ) -> FileReader: ...
     @property
@@ -407,6 +409,8 @@ class Output:
     def write(self, data: Buffer) -> int: ...
     def commit(self) -> None: ...
     def discard(self) -> None: ...
+    def __enter__(self) -> Output: ...
+    def __exit__(self, kind: Any, _value: Any, _traceback: Any) -> None: ...
 
 def descriptor(path: str) -> int | None: ...
 def needs_passphrase(beginning: Buffer) -> bool: ...
