@@ -13,10 +13,12 @@
 //!
 //! Lengths are in bytes here where the RFC counts bits.
 //!
-//! [`raf`] is a file format that uses AEGIS, written from its description in the same way.
+//! [`mod@file`] and [`raf`] are file formats that use AEGIS, written from their descriptions in the
+//! same way.
 
 #![forbid(unsafe_code)]
 
+pub mod file;
 pub mod hash;
 pub mod historic;
 pub mod raf;

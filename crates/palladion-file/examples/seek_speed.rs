@@ -83,9 +83,9 @@ fn measure(path: &Path, len: u64) -> Outcome<()> {
     println!("{} MiB, chunks of {} KiB", len >> 20, size >> 10);
 
     // What opening the file does, and what a read does at least.
-    let mut header = [0; HEADER_LEN];
-    file.read_at(&mut header, 0)?;
-    let mut opening = Opening::new(&key(), &KdfLimits::default(), &header, file.size()?)?;
+    let mut start = [0; Opening::START_LEN];
+    file.read_at(&mut start, 0)?;
+    let mut opening = Opening::new(&key(), &KdfLimits::default(), &start, file.size()?)?;
     let mut buffer = palladion::Buffer::new(4, size + 32)?;
     while let Some(range) = opening.wants() {
         let bytes = &mut buffer[..(range.end - range.start) as usize];

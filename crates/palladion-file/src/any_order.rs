@@ -3,26 +3,26 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::chunk::{Chunk, FRAME_LEN};
+use crate::chunk::{Chunk, FRAME_LEN, Place};
 use crate::cipher::Cipher;
-use crate::header::Header;
+use crate::header::{HEADER_LEN, Header};
 use crate::layout::{self, Layout};
 use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
 
 /// Opens a file whose chunks are then read in any order. It says which bytes of the file it wants
-/// and checks them: the last chunk, which proves that the file ends there. If the file does not,
-/// it wants more of it, to find out what happened.
+/// and checks them: the first frame, and the last chunk, which proves that the file ends there. If
+/// the file does not, it wants more of it, to find out what happened.
 ///
 /// ```
 /// use palladion_file::sans_io::Opening;
-/// use palladion_file::{Encryptor, HEADER_LEN, KdfLimits, MasterKey};
+/// use palladion_file::{Encryptor, KdfLimits, MasterKey};
 ///
 /// let key = MasterKey::generate()?;
 /// let mut file = Vec::new();
 /// Encryptor::new(&key).run(&b"some text"[..], &mut file)?;
 ///
-/// let (header, limits) = (&file[..HEADER_LEN], KdfLimits::default());
-/// let mut opening = Opening::new(&key, &limits, header, file.len() as u64)?;
+/// let (start, limits) = (&file[..Opening::START_LEN], KdfLimits::default());
+/// let mut opening = Opening::new(&key, &limits, start, file.len() as u64)?;
 /// while let Some(range) = opening.wants() {
 ///     opening = opening.give(&mut file[range.start as usize..range.end as usize].to_vec())?;
 /// }
@@ -47,19 +47,25 @@ pub struct Opening {
 
 #[derive(Debug)]
 enum State {
-    /// The file should end with the last chunk of this layout.
-    End(Layout),
+    /// The first chunk should announce another one.
+    First,
+    /// The file should end with its last chunk.
+    End,
     /// It does not. The first chunk that does not announce another one is in this range, or at its
-    /// end.
+    /// end, which has this error.
     Search(Range<u64>, Error),
-    /// This chunk does not: if it is the last one, data was appended to the file.
-    Appended(u64, Error),
+    /// This chunk should announce another one but does not.
+    Fault(u64),
     Opened(Layout),
 }
 
 impl Opening {
-    /// Checks the header and the secret. `header` is the first [`HEADER_LEN`](crate::HEADER_LEN)
-    /// bytes of the file, or fewer if the file is shorter.
+    /// The bytes at the start of a file that open it without another request for the first frame.
+    pub const START_LEN: usize = HEADER_LEN + FRAME_LEN;
+
+    /// Checks the header and the secret. `start` is the first bytes of the file: at least
+    /// [`HEADER_LEN`], or all if the file is shorter. With [`START_LEN`](Self::START_LEN) bytes it
+    /// also checks the first frame, which it [wants](Self::wants) otherwise.
     ///
     /// # Errors
     ///
@@ -67,21 +73,27 @@ impl Opening {
     pub fn new<'a>(
         secret: impl Into<Secret<'a>>,
         limits: &KdfLimits,
-        header: &[u8],
+        start: &[u8],
         file_len: u64,
     ) -> Result<Self, Error> {
-        let header = Header::from_start(header)?;
+        let header = Header::from_start(start)?;
         let cipher = header.open(secret.into(), limits)?;
         let (algorithm, size) = (header.algorithm, header.chunk_size);
-        let (end, state) = match Layout::of_file(size, file_len) {
-            Some(layout) => (layout.chunks() - 1, State::End(layout)),
-            None => {
-                let end = Layout::full_chunks(size, file_len);
-                let error = Error::Truncated { chunk: Some(end), offset: file_len };
-                (end, State::Search(0..end, error))
-            }
+        let end = match Layout::of_file(size, file_len) {
+            Some(layout) => layout.chunks() - 1,
+            None => Layout::full_chunks(size, file_len),
         };
-        Self { cipher, algorithm, size, file_len, end, state }.settle()
+        let state = if end == 0 { State::End } else { State::First };
+        let opening = Self { cipher, algorithm, size, file_len, end, state };
+        match start.get(HEADER_LEN..).and_then(<[u8]>::first_chunk::<FRAME_LEN>) {
+            Some(frame) if end > 0 => opening.give(&mut { *frame }),
+            _ => opening.settle(),
+        }
+    }
+
+    /// Returns whether this frame announces a chunk after this one.
+    fn goes_on(&self, frame: [u8; FRAME_LEN], counter: u64) -> bool {
+        Chunk::from_frame(frame, counter, self.size).is_some_and(|chunk| !chunk.last)
     }
 
     /// The most plaintext in a chunk.
@@ -94,19 +106,20 @@ impl Opening {
     #[must_use]
     pub fn wants(&self) -> Option<Range<u64>> {
         let start = layout::offset(self.size, self.wanted_chunk());
-        Some(match self.state {
-            State::End(_) => start..self.file_len,
-            State::Search(..) => start..start + FRAME_LEN as u64,
-            State::Appended(..) => start..start + self.size.buffer_len() as u64,
+        let len = match self.state {
+            State::First | State::Search(..) => FRAME_LEN,
+            State::End | State::Fault(_) => self.size.buffer_len(),
             State::Opened(_) => return None,
-        })
+        };
+        Some(start..self.file_len.min(start.saturating_add(len as u64)))
     }
 
     fn wanted_chunk(&self) -> u64 {
         match &self.state {
+            State::First => 0,
             State::Search(chunks, _) => chunks.start.midpoint(chunks.end),
-            State::Appended(chunk, _) => *chunk,
-            State::End(_) | State::Opened(_) => self.end,
+            State::Fault(chunk) => *chunk,
+            State::End | State::Opened(_) => self.end,
         }
     }
 
@@ -123,56 +136,62 @@ impl Opening {
     /// If it wants nothing.
     pub fn give(mut self, bytes: &mut [u8]) -> Result<Self, Error> {
         let wanted = self.wants().expect("the file is open");
-        let (begin, counter) = (wanted.start, self.wanted_chunk());
-        if (bytes.len() as u64) < wanted.end - begin {
-            let offset = begin + bytes.len() as u64;
+        let counter = self.wanted_chunk();
+        if (bytes.len() as u64) < wanted.end - wanted.start {
+            let offset = wanted.start + bytes.len() as u64;
             return Err(Error::Truncated { chunk: Some(counter), offset });
         }
-        let frame = bytes.first_chunk().expect("a frame is wanted, or more");
-        let announced = Chunk::from_frame(*frame, counter, self.size);
-        let fits = announced.filter(|chunk| chunk.sealed_len() <= bytes.len());
+        let frame = *bytes.first_chunk().expect("a frame is wanted, or more");
+        let goes_on = self.goes_on(frame, counter);
         self.state = match self.state {
-            State::Search(chunks, error) => match announced.is_some_and(|chunk| !chunk.last) {
+            State::First if goes_on => State::End,
+            State::First => State::Fault(0),
+            State::End | State::Fault(_) => match self.judge(counter, bytes) {
+                Ok(last) => State::Opened(Layout::that_ends_with(self.size, &last)),
+                Err(error) if counter == self.end => self.search(error),
+                Err(error) => return Err(error),
+            },
+            State::Search(chunks, error) => match goes_on {
                 true => State::Search(counter + 1..chunks.end, error),
                 false => State::Search(chunks.start..counter, error),
-            },
-            State::End(layout) => match fits {
-                Some(chunk) if opens(&self.cipher, &chunk, bytes)? => match chunk.last {
-                    true if chunk.sealed_len() == bytes.len() => State::Opened(layout),
-                    true => return Err(trailing_data(begin, &chunk)),
-                    false => {
-                        let (chunk, offset) = (Some(counter + 1), self.file_len);
-                        return Err(Error::Truncated { chunk, offset });
-                    }
-                },
-                _ => {
-                    let error = match (announced, fits) {
-                        (Some(_), None) => {
-                            Error::Truncated { chunk: Some(counter), offset: self.file_len }
-                        }
-                        _ => Error::Damaged { chunk: counter, offset: begin },
-                    };
-                    State::Search(0..self.end, error)
-                }
-            },
-            State::Appended(_, error) => match fits {
-                // It is a last chunk: others were passed over.
-                Some(chunk) if opens(&self.cipher, &chunk, bytes)? => {
-                    return Err(trailing_data(begin, &chunk));
-                }
-                _ => return Err(error),
             },
             State::Opened(_) => unreachable!("it wants nothing"),
         };
         self.settle()
     }
 
-    /// Ends a search that has nothing left to look at.
+    /// The first frame was checked already.
+    fn search(&self, error: Error) -> State {
+        State::Search(1.min(self.end)..self.end, error)
+    }
+
+    /// Opens a chunk as a reader from the start does, and returns it if it is the last chunk and
+    /// ends the file.
+    fn judge(&self, counter: u64, bytes: &mut [u8]) -> Result<Chunk, Error> {
+        let mut place = Place::new(self.size, counter);
+        let (frame, rest) = bytes.split_at_mut(FRAME_LEN);
+        let (chunk, offset) = place.frame(frame)?;
+        let rest_len = chunk.sealed_len() - FRAME_LEN;
+        place.rest(&chunk, rest.len().min(rest_len))?;
+        chunk.open_rest(&self.cipher, offset, &mut rest[..rest_len])?;
+        let ends_file = offset + chunk.sealed_len() as u64 == self.file_len;
+        match chunk.last && ends_file {
+            true => Ok(chunk),
+            false => place.frame(&[]).map(|(next, _)| next), // the error of what comes next
+        }
+    }
+
+    /// Ends what has nothing left to look at.
     fn settle(mut self) -> Result<Self, Error> {
+        let rest = self.file_len.saturating_sub(layout::offset(self.size, self.end));
+        if matches!(self.state, State::End) && rest < FRAME_LEN as u64 {
+            let (chunk, offset) = (Some(self.end), self.file_len);
+            self.state = self.search(Error::Truncated { chunk, offset });
+        }
         self.state = match self.state {
             State::Search(chunks, error) if chunks.is_empty() => match chunks.start == self.end {
                 true => return Err(error),
-                false => State::Appended(chunks.start, error),
+                false => State::Fault(chunks.start),
             },
             state => state,
         };
@@ -186,21 +205,9 @@ impl Opening {
     /// If it still [wants](Self::wants) something.
     #[must_use]
     pub fn finish(self) -> ChunkOpener {
-        let State::Opened(layout) = self.state else { panic!("the last chunk is not verified") };
+        let State::Opened(layout) = self.state else { panic!("the file is not open") };
         ChunkOpener { cipher: self.cipher, algorithm: self.algorithm, layout }
     }
-}
-
-fn opens(cipher: &Cipher, chunk: &Chunk, bytes: &mut [u8]) -> Result<bool, Error> {
-    match chunk.open(cipher, 0, bytes) {
-        Ok(_) => Ok(true),
-        Err(Error::Damaged { .. }) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-fn trailing_data(begin: u64, last: &Chunk) -> Error {
-    Error::TrailingData { offset: begin + last.sealed_len() as u64 }
 }
 
 /// Opens the chunks of a file in any order. Its length is authentic: the last chunk was verified.
@@ -228,45 +235,64 @@ impl ChunkOpener {
     ///
     /// # Errors
     ///
-    /// [`Error::Damaged`], and the plaintext is zeroed; [`Error::Truncated`] if `sealed` is too
-    /// short.
+    /// [`Error::Damaged`], or [`Error::TrailingData`] if it is an authentic last chunk, but not the
+    /// file's last; then the plaintext is zeroed. [`Error::Truncated`] if `sealed` is too short.
     ///
     /// # Panics
     ///
     /// If there is no such chunk.
     pub fn open<'a>(&self, chunk: u64, sealed: &'a mut [u8]) -> Result<&'a [u8], Error> {
         let (chunk, offset) = self.check(chunk, sealed)?;
-        chunk.open(&self.cipher, offset, sealed)
+        chunk.open(&self.cipher, offset, sealed)?;
+        let text = &mut sealed[FRAME_LEN..][..chunk.len];
+        self.check_end(&chunk, offset).inspect_err(|_| text.fill(0))?;
+        Ok(text)
     }
 
     /// Decrypts a chunk into `text`, which is as long as its plaintext.
     ///
     /// # Errors
     ///
-    /// [`Error::Damaged`], and `text` is zeroed; [`Error::Truncated`] if `sealed` is too short.
+    /// As [`open`](Self::open); `text` is zeroed.
     ///
     /// # Panics
     ///
     /// If there is no such chunk, or `text` has another length.
     pub fn open_into(&self, chunk: u64, sealed: &[u8], text: &mut [u8]) -> Result<(), Error> {
-        let (chunk, offset) = self.check(chunk, sealed).inspect_err(|_| text.fill(0))?;
-        assert_eq!(text.len(), chunk.len, "the length of chunk {}", chunk.counter);
-        chunk.open_into(&self.cipher, offset, sealed, text)
+        let expected = self.layout.chunk(chunk).len;
+        assert_eq!(text.len(), expected, "the length of chunk {chunk}");
+        let opened = self.check(chunk, sealed).and_then(|(chunk, offset)| {
+            chunk.open_into(&self.cipher, offset, sealed, &mut text[..chunk.len])?;
+            self.check_end(&chunk, offset)
+        });
+        opened.inspect_err(|_| text.fill(0))
     }
 
-    /// The chunk, and where it begins in the file. Its frame follows from the layout, and so need
-    /// not be trusted, but it must be right: a changed file is damaged.
+    /// The chunk to open, and where it begins in the file. Its frame follows from the layout, and
+    /// so need not be trusted, but it must be right: a changed file is damaged. Before the end of
+    /// the file, it can be that of a last chunk.
     fn check(&self, counter: u64, sealed: &[u8]) -> Result<(Chunk, u64), Error> {
         assert!(counter < self.layout.chunks(), "chunk {counter} of {}", self.layout.chunks());
         let chunk = self.layout.chunk(counter);
-        let offset = layout::offset(self.layout.chunk_size(), counter);
+        let (size, offset) =
+            (self.layout.chunk_size(), layout::offset(self.layout.chunk_size(), counter));
         if sealed.len() < chunk.sealed_len() {
             let offset = offset + sealed.len() as u64;
             return Err(Error::Truncated { chunk: Some(counter), offset });
         }
-        match sealed[..FRAME_LEN] == chunk.frame() {
-            true => Ok((chunk, offset)),
-            false => Err(Error::Damaged { chunk: counter, offset }),
+        let frame = sealed.first_chunk().expect("a frame");
+        let announced = Chunk::from_frame(*frame, counter, size);
+        match announced.filter(|announced| announced.last >= chunk.last) {
+            Some(announced) if announced.len <= chunk.len => Ok((announced, offset)),
+            _ => Err(Error::Damaged { chunk: counter, offset }),
+        }
+    }
+
+    /// After the last chunk, the file must end.
+    fn check_end(&self, chunk: &Chunk, offset: u64) -> Result<(), Error> {
+        match chunk.last && chunk.counter + 1 < self.layout.chunks() {
+            true => Err(Error::TrailingData { offset: offset + chunk.sealed_len() as u64 }),
+            false => Ok(()),
         }
     }
 }

@@ -50,6 +50,11 @@ impl Layout {
         is_one.then_some(Self { size, len: full * size.bytes() as u64 + last })
     }
 
+    /// The layout of a file with this last chunk.
+    pub(crate) fn that_ends_with(size: ChunkSize, last: &Chunk) -> Self {
+        Self { size, len: last.counter * size.bytes() as u64 + last.len as u64 }
+    }
+
     /// The number of full chunks that fit in a file of this length.
     pub(crate) fn full_chunks(size: ChunkSize, file_len: u64) -> u64 {
         file_len.saturating_sub(HEADER_LEN as u64) / size.buffer_len() as u64

@@ -104,10 +104,10 @@ impl<S: ReadAt> SeekReader<S> {
         source: S,
     ) -> Result<Self, Error> {
         let file_len = source.size().map_err(Error::Read)?;
-        let mut header = [0; HEADER_LEN];
-        let header = &mut header[..file_len.min(HEADER_LEN as u64) as usize];
-        let len = read_start(&source, header, 0)?;
-        let mut opening = Opening::new(secret, limits, &header[..len], file_len)?;
+        let mut start = [0; Opening::START_LEN];
+        let start = &mut start[..file_len.min(Opening::START_LEN as u64) as usize];
+        let len = read_start(&source, start, 0)?;
+        let mut opening = Opening::new(secret, limits, &start[..len], file_len)?;
         let mut buffer = new_buffer(opening.chunk_size(), file_len)?;
         while let Some(range) = opening.wants() {
             let wanted = &mut buffer[..(range.end - range.start) as usize];

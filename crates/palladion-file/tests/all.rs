@@ -1,8 +1,10 @@
 //! All tests of the public interface.
 
+mod answers;
 mod common;
 mod damage;
 mod failing_io;
+mod file_answers;
 #[path = "../../palladion/tests/common/random.rs"]
 mod random;
 mod round_trip;

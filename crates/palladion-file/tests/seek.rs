@@ -199,7 +199,7 @@ fn no_more_is_read_than_needed() {
     let sealed = size.bytes() as u64 + OVERHEAD as u64;
     let source = Counting::new(file);
     let mut reader = SeekReader::new(&key(), &source).unwrap();
-    assert_eq!(source.taken(), (2, (HEADER + 1234 + OVERHEAD) as u64));
+    assert_eq!(source.taken(), (2, (HEADER + 4 + 1234 + OVERHEAD) as u64));
     let mut page = [0; 4096];
     reader.read_at(&mut page[..1000], text.len() as u64 - 1000).unwrap();
     assert_eq!(source.taken(), (0, 0), "the last chunk is kept");
@@ -346,14 +346,16 @@ fn appended() {
     }
 }
 
-/// A frame that only says that its chunk is the last does not make the rest look appended.
+/// A frame that only says that its chunk is the last does not make the rest look appended. The
+/// error is that of a reader from the start.
 #[test]
 fn a_false_end_in_a_cut_file() {
     let mut file = encrypt(&text(6 * CHUNK + 9));
-    file[HEADER + 2 * (CHUNK + OVERHEAD) + 3] ^= 0x80;
-    for (cut, chunk) in [(file.len() - 1, 6), (HEADER + 4 * (CHUNK + OVERHEAD) + 20, 4)] {
+    file[HEADER + 3 * (CHUNK + OVERHEAD) + 3] ^= 0x80;
+    for cut in [file.len() - 1, HEADER + 4 * (CHUNK + OVERHEAD) + 20] {
         let error = SeekReader::new(&key(), &file[..cut]).unwrap_err();
-        let expected = Error::Truncated { chunk: Some(chunk), offset: cut as u64 };
+        let expected = decrypt(&file[..cut]).1.unwrap_err();
+        assert!(matches!(expected, Error::Damaged { chunk: 3, .. }));
         assert_eq!(format!("{error:?}"), format!("{expected:?}"));
     }
 }
@@ -383,7 +385,8 @@ fn chunks_in_longer_and_shorter_buffers() {
     let text = text(2 * CHUNK + 100);
     let mut file = encrypt(&text);
     let (key, limits) = (key(), KdfLimits::default());
-    let opening = Opening::new(&key, &limits, &file[..HEADER], file.len() as u64).unwrap();
+    let start = &file[..Opening::START_LEN];
+    let opening = Opening::new(&key, &limits, start, file.len() as u64).unwrap();
     let wanted = opening.wants().unwrap().start as usize;
     let chunks = opening.give(&mut file[wanted..].to_vec()).unwrap().finish();
     for chunk in 0..3 {
@@ -408,18 +411,21 @@ fn chunks_in_longer_and_shorter_buffers() {
     }
 }
 
-/// An opening wants the last chunk, and a few frames if that is not at the end.
+/// An opening wants the first frame, if it did not get it, the last chunk, and a few frames if that
+/// is not at the end.
 #[test]
 fn what_an_opening_wants() {
     let file = encrypt(&text(9 * CHUNK + 7));
-    let new = |file: &[u8]| {
+    let new = |file: &[u8], start_len: usize| {
         let limits = KdfLimits::default();
-        Opening::new(&key(), &limits, &file[..HEADER], file.len() as u64).unwrap()
+        Opening::new(&key(), &limits, &file[..start_len], file.len() as u64).unwrap()
     };
     let part =
         |file: &[u8], range: Range<u64>| file[range.start as usize..range.end as usize].to_vec();
 
-    let opening = new(&file);
+    let opening = new(&file, HEADER);
+    assert_eq!(opening.wants(), Some(128..132));
+    let opening = opening.give(&mut part(&file, 128..132)).unwrap();
     let last = (HEADER + 9 * (CHUNK + OVERHEAD)) as u64..file.len() as u64;
     assert_eq!((opening.chunk_size(), opening.wants()), (ChunkSize::MIN, Some(last.clone())));
     let opening = opening.give(&mut part(&file, last.clone())).unwrap();
@@ -435,12 +441,14 @@ fn what_an_opening_wants() {
     assert!(matches!(error, Error::Truncated { chunk: Some(3), offset } if offset == end));
 
     // The file became shorter in the meantime.
-    let error = new(&file).give(&mut part(&file, last.start..last.end - 1)).unwrap_err();
+    let error = new(&file, Opening::START_LEN)
+        .give(&mut part(&file, last.start..last.end - 1))
+        .unwrap_err();
     let end = file.len() as u64 - 1;
     assert!(matches!(error, Error::Truncated { chunk: Some(9), offset } if offset == end));
 
     let longer = [&file[..], &[9; 5 * (CHUNK + OVERHEAD)]].concat();
-    let (mut opening, mut frames) = (new(&longer), 0);
+    let (mut opening, mut frames) = (new(&longer, Opening::START_LEN), 0);
     let error = loop {
         let range = opening.wants().expect("it is not open");
         frames += u32::from(range.end - range.start == 4);
@@ -455,7 +463,7 @@ fn what_an_opening_wants() {
 }
 
 #[test]
-#[should_panic = "the last chunk is not verified"]
+#[should_panic = "the file is not open"]
 fn an_opening_does_not_finish_early() {
     let file = encrypt(b"text");
     let opening = Opening::new(&key(), &KdfLimits::default(), &file[..HEADER], file.len() as u64);

@@ -313,7 +313,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
 
     /// Gets the header of an object, if the caller's conditions hold.
     async fn start(&self, location: &Path, options: &GetOptions) -> Result<Option<Start>> {
-        let first = GetRange::Bounded(0..HEADER_LEN as u64);
+        let first = GetRange::Bounded(0..Opening::START_LEN as u64);
         let first = GetOptions { range: Some(first), head: false, ..options.clone() };
         let result = match self.inner.get_opts(location, first).await {
             // An empty object has no first bytes.
@@ -327,7 +327,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
             result => result?,
         };
         let (answer, mut reader) = Answer::split(result);
-        let mut header = vec![0; HEADER_LEN];
+        let mut header = vec![0; Opening::START_LEN];
         let filled = reader.fill(&mut header).await?;
         header.truncate(filled);
         let layout = self.layout(location, options, &answer, &header).await?;

@@ -13,7 +13,8 @@ use crate::random::Random;
 use crate::spy::{Log, Spy};
 use crate::{OVERHEAD, key, text};
 
-const HEADER: Range<u64> = 0..HEADER_LEN as u64;
+/// The header, and the first frame with it.
+const HEADER: Range<u64> = 0..HEADER_LEN as u64 + 4;
 
 /// A store with an object that it has not seen.
 async fn store(size: usize, text: &[u8]) -> (EncryptedStore<Spy>, Arc<Log>, Path) {

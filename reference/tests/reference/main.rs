@@ -1,5 +1,7 @@
 //! Everything that says the reference is right.
 
+#[path = "../../examples/make_file_answers.rs"]
+mod make_file_answers;
 #[path = "../../examples/make_raf_vectors.rs"]
 mod make_raf_vectors;
 

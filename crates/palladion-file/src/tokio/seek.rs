@@ -63,10 +63,10 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
     ) -> Result<Self, Error> {
         let file_len = seek(&mut input, SeekFrom::End(0)).await?;
         seek(&mut input, SeekFrom::Start(0)).await?;
-        let mut header = [0; HEADER_LEN];
-        let len = fill(&mut input, &mut header).await?;
+        let mut start = [0; Opening::START_LEN];
+        let len = fill(&mut input, &mut start).await?;
         let (secret, limits) = (owned(secret), *limits);
-        let opening = move || Opening::new(&secret, &limits, &header[..len], file_len);
+        let opening = move || Opening::new(&secret, &limits, &start[..len], file_len);
         let mut opening = elsewhere(opening).await.map_err(Error::Read)??;
         let size = opening.chunk_size();
         let len = usize::try_from(file_len - HEADER_LEN as u64).unwrap_or(usize::MAX);

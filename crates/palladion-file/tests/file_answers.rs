@@ -1,0 +1,80 @@
+//! The files of `vectors/file-answers.txt`, and what their readers must say.
+
+use std::collections::HashMap;
+
+/// A file, and the answers.
+pub struct File {
+    pub name: String,
+    /// The reader has the passphrase, not the key.
+    pub with_passphrase: bool,
+    pub bytes: Vec<u8>,
+    /// `ok:N` or `ERROR:N`.
+    pub start: String,
+    /// `ok:N` or `ERROR`.
+    pub middle: String,
+    /// Empty if the file does not open from the middle.
+    pub chunks: Vec<String>,
+}
+
+/// The secrets and the files.
+pub struct Answers {
+    pub key: [u8; 32],
+    pub passphrase: String,
+    pub files: Vec<File>,
+}
+
+/// Byte i of a plaintext is i mod 251.
+pub fn plaintext(len: usize) -> Vec<u8> {
+    (0..len).map(|i| (i % 251) as u8).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.chars().map(|c| c.to_digit(16).unwrap() as u8).collect();
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
+}
+
+/// Bytes in hexadecimal digits, a name, or a slice of what has a name.
+fn piece(named: &HashMap<&str, Vec<u8>>, piece: &str) -> Vec<u8> {
+    if let Some(digits) = piece.strip_prefix('=') {
+        return unhex(digits);
+    }
+    match piece.strip_suffix(']').and_then(|piece| piece.split_once('[')) {
+        None => named[piece].clone(),
+        Some((name, range)) => {
+            let (from, to) = range.split_once("..").unwrap();
+            named[name][from.parse().unwrap()..to.parse().unwrap()].to_vec()
+        }
+    }
+}
+
+impl Answers {
+    /// Reads them; `None` if the crate is tested on its own.
+    pub fn read() -> Option<Self> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/file-answers.txt");
+        let text = std::fs::read_to_string(path).ok()?;
+        let mut answers = Self { key: [0; 32], passphrase: String::new(), files: Vec::new() };
+        let mut named = HashMap::new();
+        for line in text.lines() {
+            match *line.split(' ').collect::<Vec<_>>() {
+                ["key", digits] => answers.key = unhex(digits).try_into().unwrap(),
+                ["passphrase", ..] => answers.passphrase = line["passphrase ".len()..].into(),
+                ["bytes", name, digits] => drop(named.insert(name, unhex(digits))),
+                ["file", name, secret, start, middle, chunks, ref pieces @ ..] => {
+                    let bytes = pieces.iter().map(|text| piece(&named, text));
+                    let chunks = chunks.split(',').filter(|chunk| *chunk != "-");
+                    answers.files.push(File {
+                        name: name.into(),
+                        with_passphrase: secret == "passphrase",
+                        bytes: bytes.collect::<Vec<_>>().concat(),
+                        start: start.into(),
+                        middle: middle.into(),
+                        chunks: chunks.map(String::from).collect(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        assert!(answers.files.len() > 400, "{} files", answers.files.len());
+        Some(answers)
+    }
+}
