@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use palladion_file::sans_io::Layout;
 use palladion_file::{
     ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams,
-    KeyFileError, MasterKey, OwnedSecret, Passphrase, open_to_others, output,
+    KeyFileError, MasterKey, OwnedSecret, Passphrase, Summary, open_to_others, output,
 };
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -359,10 +359,6 @@ fn chunk_size(bytes: usize) -> PyResult<ChunkSize> {
 /// Chunks of fewer bytes are small.
 const SMALL: usize = 64 << 10;
 
-fn only_one(alone: bool, threads: Option<NonZero<usize>>) -> Option<NonZero<usize>> {
-    if alone { Some(NonZero::<usize>::MIN) } else { threads }
-}
-
 /// What a file may make us spend on its passphrase: the most memory in KiB, or the usual limits.
 pub fn kdf_limits(max_kdf_memory: Option<u32>) -> KdfLimits {
     max_kdf_memory.map_or_else(KdfLimits::default, KdfLimits::with_memory)
@@ -396,30 +392,19 @@ pub fn encrypt_file(
 ) -> PyResult<u64> {
     secret.check_new()?;
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
-    let (home, calls) = Home::new();
-    let run = Run::new(&home, progress, source.name(py));
-    let secret = run.secret(&secret.secret);
     // To change the thread for a small chunk takes longer than to encrypt it.
-    let is_small = chunk_size.bytes() < SMALL && matches!(source, Place::Object(_));
-    let alone = is_small && threads.is_none();
-    let (input, output) = (input(py, source, &home)?, self::target(py, target, &home)?);
-    let result = home.work(
-        py,
-        calls,
-        alone,
-        |error| run.stop(error),
-        |alone| {
-            let encryptor =
-                Encryptor::new(&secret).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
-            let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
-            match only_one(alone, threads) {
-                Some(threads) => encryptor.threads(threads),
-                None => encryptor,
-            }
-            .run(input, output)
-        },
-    );
-    run.finish(py, result).map(|summary| summary.bytes)
+    let alone = chunk_size.bytes() < SMALL && matches!(source, Place::Object(_));
+    let alone = alone && threads.is_none();
+    convert(py, source, target, secret, progress, threads, alone, |run, secret, threads, files| {
+        let encryptor =
+            Encryptor::new(secret).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
+        let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+        match threads {
+            Some(threads) => encryptor.threads(threads),
+            None => encryptor,
+        }
+        .run(files.0, files.1)
+    })
 }
 
 #[pyfunction]
@@ -434,25 +419,42 @@ pub fn decrypt_file(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
     let limits = kdf_limits(max_kdf_memory);
+    convert(py, source, target, secret, progress, threads, false, |run, secret, threads, files| {
+        let decryptor = Decryptor::new(secret).kdf_limits(limits);
+        let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+        match threads {
+            Some(threads) => decryptor.threads(threads),
+            None => decryptor,
+        }
+        .run(files.0, files.1)
+    })
+}
+
+/// The input and the output.
+type Files = (Box<dyn Read + Send>, Box<dyn Write + Send>);
+
+/// Reads a file and writes another one, on a new thread unless `alone` is true.
+#[allow(clippy::too_many_arguments)] // of the functions above
+fn convert(
+    py: Python<'_>,
+    source: Place,
+    target: Py<PyAny>,
+    secret: &Secret,
+    progress: Option<Py<PyAny>>,
+    threads: Option<NonZero<usize>>,
+    alone: bool,
+    work: impl FnOnce(&Run, &OwnedSecret, Option<NonZero<usize>>, Files) -> Result<Summary, Error>
+    + Send,
+) -> PyResult<u64> {
     let (home, calls) = Home::new();
     let run = Run::new(&home, progress, source.name(py));
     let secret = run.secret(&secret.secret);
-    let (input, output) = (input(py, source, &home)?, self::target(py, target, &home)?);
-    let result = home.work(
-        py,
-        calls,
-        false,
-        |error| run.stop(error),
-        |alone| {
-            let decryptor = Decryptor::new(&secret).kdf_limits(limits);
-            let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
-            match only_one(alone, threads) {
-                Some(threads) => decryptor.threads(threads),
-                None => decryptor,
-            }
-            .run(input, output)
-        },
-    );
+    let files = (input(py, source, &home)?, self::target(py, target, &home)?);
+    let work = |alone| {
+        let threads = if alone { Some(NonZero::<usize>::MIN) } else { threads };
+        work(&run, &secret, threads, files)
+    };
+    let result = home.work(py, calls, alone, |error| run.stop(error), work);
     run.finish(py, result).map(|summary| summary.bytes)
 }
 

@@ -128,10 +128,11 @@ impl Output {
         _value: Bound<'_, PyAny>,
         _traceback: Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        match kind {
-            None => self.commit(py),
-            Some(_) => Ok(self.discard(py)),
+        if kind.is_none() {
+            return self.commit(py);
         }
+        self.discard(py);
+        Ok(())
     }
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import pathlib
@@ -155,32 +154,6 @@ def test_passphrases() -> None:
             sealed(b"", chunk_size=chunk_size)
 
 
-def changed(file: bytes, *fields: tuple[int, bytes]) -> bytes:
-    """Changes fields of a header (docs/file-format.md) and corrects the checksum."""
-    header = bytearray(file[:96])
-    for at, value in fields:
-        header[at : at + len(value)] = value
-    return bytes(header) + hashlib.sha256(header).digest() + file[128:]
-
-
-def test_what_another_version_may_have_made() -> None:
-    made = sealed(b"text")
-    assert opened(changed(made)) == b"text"
-    for field, message in (((8, b"\x02"), "version 2"), ((9, b"\x63"), "algorithm.*99")):
-        with pytest.raises(files.UnsupportedError, match=message) as raised:
-            opened(changed(made, field))
-        assert raised.value.hint and "newer" in raised.value.hint, raised.value.hint
-    # 2 GiB of memory; 17 passes.
-    for kdf, message in (
-        ((1 << 21, 1, 1), "memory in KiB 2097152, at most 1048576"),
-        ((64, 17, 1), "passes 17, at most 16"),
-    ):
-        costs = b"".join(n.to_bytes(4, "little") for n in kdf)
-        with pytest.raises(files.TooCostlyError, match=message) as raised:
-            opened(changed(made, (10, b"\x01"), (48, costs)), key=None, passphrase="x")
-        assert raised.value.hint and "hostile" in raised.value.hint, raised.value.hint
-
-
 def test_costs_that_the_caller_allows(tmp_path: pathlib.Path) -> None:
     """Like --max-kdf-memory of the command: any costs, with the work of four passes."""
     path, back = tmp_path / "file", tmp_path / "back"
@@ -277,48 +250,6 @@ def test_too_little_memory() -> None:
         "MemoryError: not enough memory for the passphrase",
         "MemoryError: not enough memory for the message",
     ]
-
-
-class Failing(io.RawIOBase):
-    """A file object that raises after some bytes."""
-
-    def __init__(self, content: bytes = b"", after: int = 0) -> None:
-        self.content, self.left = io.BytesIO(content), after
-
-    def read(self, size: int = -1) -> bytes:
-        if self.left <= 0:
-            raise LookupError("the reader's own")
-        data = self.content.read(min(size, 500))
-        self.left -= len(data)
-        return data
-
-    def write(self, data: Any) -> int:
-        if self.left <= 0:
-            raise LookupError("the writer's own")
-        n = min(len(data), 500)
-        self.left -= n
-        return n
-
-
-def test_what_file_objects_raise_comes_out() -> None:
-    content = text(10_000)
-    made = sealed(content, chunk_size=1024)
-    assert opened(made, key=KEY) == content
-    for after in (0, 200, 5000):
-        with pytest.raises(LookupError, match="the reader's own"):
-            reader: Any = Failing(content, after)
-            files.encrypt_file(reader, io.BytesIO(), key=KEY, chunk_size=1024)
-        with pytest.raises(LookupError, match="the reader's own"):
-            reader = Failing(made, after)
-            files.decrypt_file(reader, io.BytesIO(), key=KEY)
-        with pytest.raises(LookupError, match="the writer's own"):
-            writer: Any = Failing(after=after)
-            files.encrypt_file(io.BytesIO(content), writer, key=KEY, chunk_size=1024)
-        with pytest.raises(LookupError, match="the writer's own"):
-            writer = Failing(after=after)
-            files.decrypt_file(io.BytesIO(made), writer, key=KEY)
-    with pytest.raises(ZeroDivisionError):
-        files.encrypt_file(io.BytesIO(content), io.BytesIO(), key=KEY, progress=lambda n: n // 0)
 
 
 def test_paths(tmp_path: pathlib.Path) -> None:

@@ -310,32 +310,6 @@ def test_zip_and_tar(tmp_path: pathlib.Path) -> None:
         assert member and member.seek(BIG) == BIG and member.read() == content[BIG:]
 
 
-def test_numpy(tmp_path: pathlib.Path) -> None:
-    np = pytest.importorskip("numpy")
-    path, array = tmp_path / "array", np.arange(100_000).reshape(100, 1000)
-    for save, load in (
-        (lambda file: np.save(file, array), np.load),
-        (lambda file: np.savez(file, array=array), lambda file: np.load(file)["array"]),
-    ):
-        with files.open(path, "wb", key=KEY) as target:
-            save(target)
-        with files.open(path, key=KEY) as file:
-            assert (load(file) == array).all()
-
-
-def test_pillow(tmp_path: pathlib.Path) -> None:
-    image = pytest.importorskip("PIL.Image")
-    picture, path = image.new("RGB", (300, 200), (1, 2, 3)), tmp_path / "picture"
-    for kind in ("PNG", "TIFF"):
-        with files.open(path, "wb", key=KEY) as target:
-            out = io.BytesIO()
-            picture.save(out, kind)
-            target.write(out.getvalue())
-        with files.open(path, key=KEY) as file, image.open(file) as found:
-            assert found.format == kind and found.size == (300, 200)
-            assert found.getpixel((7, 7)) == (1, 2, 3)
-
-
 def test_parquet() -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     import pyarrow as pa

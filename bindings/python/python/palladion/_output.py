@@ -213,13 +213,15 @@ class NewFile:
             return
         error, thread = sys.exc_info()[1], threading.current_thread()
         if error is not None and error is not self._handled:
-            self.discard()
-            if hasattr(error, "add_note"):
-                error.add_note(
-                    f"{self._called()} was discarded, because close() was called while this was "
-                    "handled: commit() keeps such a file"
-                )
-            raise error
+            try:
+                self.discard()
+            finally:
+                if hasattr(error, "add_note"):
+                    error.add_note(
+                        f"{self._called()} was discarded, because close() was called while this "
+                        "was handled: commit() keeps such a file"
+                    )
+                raise error
         if thread is not self._thread and not (_is_foreign(thread) and _is_foreign(self._thread)):
             self.discard()
             raise PalladionError(

@@ -13,7 +13,9 @@ b'some text'
 
 The secret is one of three: ``key``, 32 random bytes from :func:`palladion.generate_key`;
 ``key_file``, the path of a key file made by :func:`save_key` or ``palladion keygen``; or
-``passphrase``, str or bytes, which is stretched with Argon2id.
+``passphrase``, str or bytes, which is stretched with Argon2id: for each file again, in tenths of a
+second and 64 MiB of memory. To use one passphrase for many files, keep their key in a file with
+that passphrase.
 
 Decryption returns verified data only. A wrong key, a damaged file, a truncated file and data after
 the end raise distinct errors, whose ``hint`` says what to do. A file that can seek is checked for
@@ -33,6 +35,7 @@ the process that created it: a forked child neither finishes nor removes it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import stat
@@ -45,7 +48,7 @@ from ._native import PalladionError, VerificationError
 if TYPE_CHECKING:
     from typing import Literal
 
-    from ._native import Buffer
+    from ._native import AlgorithmName, Buffer
 
 __all__ = [
     "DamagedError",
@@ -161,7 +164,7 @@ def encrypt_file(
     key: Buffer | None = None,
     key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
-    algorithm: str = "AEGIS-256X2",
+    algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
     kdf: tuple[int, int, int] | None = None,
     threads: int | None = None,
@@ -177,20 +180,15 @@ def encrypt_file(
     the file objects, so that Ctrl-C ends a read or write that waits. ``kdf`` sets the cost of
     Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4).
     """
-    secret = _secret(key, key_file, passphrase)
-
-    def run(source: Any, target: Any) -> int:
-        return _native.encrypt_file(
-            source,
-            target,
-            secret=secret,
-            algorithm=algorithm,
-            chunk_size=chunk_size,
-            kdf=kdf,
-            threads=threads,
-            progress=progress,
-        )
-
+    run = functools.partial(
+        _native.encrypt_file,
+        secret=_secret(key, key_file, passphrase),
+        algorithm=algorithm,
+        chunk_size=chunk_size,
+        kdf=kdf,
+        threads=threads,
+        progress=progress,
+    )
     return _to(source, target, key_file, overwrite, threads, run)
 
 
@@ -216,18 +214,13 @@ def decrypt_file(
     most KiB of memory for it, with at most the work of four passes over that (by default 1048576,
     and at most 16 passes). Files that ask for more raise :class:`TooCostlyError`.
     """
-    secret = _secret(key, key_file, passphrase)
-
-    def run(source: Any, target: Any) -> int:
-        return _native.decrypt_file(
-            source,
-            target,
-            secret=secret,
-            max_kdf_memory=max_kdf_memory,
-            threads=threads,
-            progress=progress,
-        )
-
+    run = functools.partial(
+        _native.decrypt_file,
+        secret=_secret(key, key_file, passphrase),
+        max_kdf_memory=max_kdf_memory,
+        threads=threads,
+        progress=progress,
+    )
     return _to(source, target, key_file, overwrite, threads, run)
 
 
@@ -275,7 +268,7 @@ class EncryptWriter(_output.NewFile, _output.Layer):
         key: Buffer | None = None,
         key_file: Path | None = None,
         passphrase: str | Buffer | None = None,
-        algorithm: str = "AEGIS-256X2",
+        algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = _DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
     ) -> None:
@@ -514,7 +507,7 @@ def open(
     key_file: Path | None = ...,
     passphrase: str | Buffer | None = ...,
     max_kdf_memory: int | None = ...,
-    algorithm: str = ...,
+    algorithm: AlgorithmName = ...,
     chunk_size: int = ...,
     kdf: tuple[int, int, int] | None = ...,
     encoding: str | None = ...,
@@ -530,7 +523,7 @@ def open(
     key_file: Path | None = ...,
     passphrase: str | Buffer | None = ...,
     max_kdf_memory: int | None = ...,
-    algorithm: str = ...,
+    algorithm: AlgorithmName = ...,
     chunk_size: int = ...,
     kdf: tuple[int, int, int] | None = ...,
 ) -> BinaryIO: ...
@@ -543,7 +536,7 @@ def open(
     key_file: Path | None = ...,
     passphrase: str | Buffer | None = ...,
     max_kdf_memory: int | None = ...,
-    algorithm: str = ...,
+    algorithm: AlgorithmName = ...,
     chunk_size: int = ...,
     kdf: tuple[int, int, int] | None = ...,
     encoding: str | None = ...,
@@ -558,7 +551,7 @@ def open(
     key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
     max_kdf_memory: int | None = None,
-    algorithm: str = "AEGIS-256X2",
+    algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
     kdf: tuple[int, int, int] | None = None,
     encoding: str | None = None,
@@ -611,7 +604,7 @@ def open(
         stack.push(binary)
         layer: Any = binary
         if text:
-            kind_of_text = io.TextIOWrapper if isinstance(binary, _Reader) else _Text
+            kind_of_text: Any = io.TextIOWrapper if kind == "r" else _Text
             layer = kind_of_text(binary, encoding, errors, newline)
             layer.mode = mode  # as io.open does
         stack.pop_all()

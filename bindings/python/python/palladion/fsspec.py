@@ -47,23 +47,16 @@ from fsspec.spec import AbstractBufferedFile  # type: ignore[import-untyped]
 from . import _native, _output, files
 
 if TYPE_CHECKING:
-    from ._native import Buffer
+    from ._native import AlgorithmName, Buffer
 
 __all__ = ["PalladionFileSystem"]
 
 _DEFAULT_CHUNK_SIZE = 1 << 20
 #: What else fsspec passes to a file system.
 _OPTIONS_OF_FSSPEC = {
-    "add_aliases",
-    "add_docs",
-    "asynchronous",
-    "batch_size",
-    "listings_expiry_time",
-    "loop",
-    "max_paths",
-    "skip_instance_cache",
-    "use_listings_cache",
-}
+    "add_aliases", "add_docs", "asynchronous", "batch_size", "listings_expiry_time", "loop",
+    "max_paths", "skip_instance_cache", "use_listings_cache",
+}  # fmt: skip
 #: Tells secrets apart in the tokens of file systems, without revealing them.
 _TOKEN_KEY = _native.generate_key()
 
@@ -81,6 +74,7 @@ def _delegated(name: str, paths: int = 1) -> Any:
                 options[each] = self._strip(options[each])
         return getattr(self.fs, name)(*arguments, **options)
 
+    method.__doc__ = original.__doc__ or f"``{name}`` of the file system below."
     return method
 
 
@@ -132,7 +126,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         key_file: files.Path | None = None,
         passphrase: str | Buffer | None = None,
         max_kdf_memory: int | None = None,
-        algorithm: str = "AEGIS-256X2",
+        algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = _DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
         **options: Any,
@@ -157,7 +151,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
             mac.update(data)
             self._told = mac.hexdigest()
         self._max_kdf_memory = max_kdf_memory
-        self._new = {
+        self._new: dict[str, Any] = {
             "algorithm": algorithm,
             "chunk_size": chunk_size,
             "kdf": None if kdf is None else tuple(kdf),
