@@ -444,6 +444,170 @@ static void from_the_middle(size_t len)
     CHECK(unlink("sealed") == 0);
 }
 
+static size_t unhex(const char *hex, uint8_t *out)
+{
+    size_t len = 0;
+    for (; *hex; hex += 2) {
+        unsigned byte;
+        CHECK(sscanf(hex, "%2x", &byte) == 1);
+        out[len++] = (uint8_t) byte;
+    }
+    return len;
+}
+
+/* The number of an answer in the vectors, such as "damaged" or "ok:5". */
+static int number_of(const char *answer)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } answers[] = {
+        { "ok", 0 },
+        { "not-palladion", PALLADION_FILE_NOT_PALLADION },
+        { "truncated", PALLADION_FILE_TRUNCATED },
+        { "damaged-header", PALLADION_FILE_DAMAGED },
+        { "unsupported-version", PALLADION_FILE_UNSUPPORTED },
+        { "unsupported-header", PALLADION_FILE_UNSUPPORTED },
+        { "needs-key", PALLADION_FILE_NEEDS_KEY },
+        { "needs-passphrase", PALLADION_FILE_NEEDS_PASSPHRASE },
+        { "too-costly", PALLADION_FILE_TOO_COSTLY },
+        { "wrong-key", PALLADION_FILE_WRONG_SECRET },
+        { "damaged", PALLADION_FILE_DAMAGED },
+        { "trailing-data", PALLADION_FILE_EXTENDED },
+    };
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (strlen(answers[i].name) == strcspn(answer, ":,") &&
+            !strncmp(answers[i].name, answer, strcspn(answer, ":,")))
+            return answers[i].number;
+    CHECK(!"a known answer");
+    return 1;
+}
+
+/* What both kinds of readers say about a file of the vectors, which is in `file`. */
+static void answer(const palladion_secret *secret, size_t len, const char *start,
+    const char *middle, const char *chunks)
+{
+    static uint8_t out[ROOM], plain[ROOM];
+    size_t outlen;
+    for (size_t i = 0; i < sizeof plain; i++)
+        plain[i] = (uint8_t) (i % 251);
+    for (size_t piece = 1; piece <= ROOM; piece *= 700) {
+        palladion_stream *stream = palladion_opener_new(secret);
+        CHECK(push_all(stream, file, len, piece, out, &outlen) == number_of(start));
+        palladion_stream_free(stream);
+        CHECK(outlen == strtoul(strchr(start, ':') + 1, NULL, 10) && !memcmp(out, plain, outlen));
+    }
+    stored s = { len, 0, 0 };
+    palladion_source source = { &s, read_stored, size_of_stored };
+    palladion_reader *reader;
+    int first = number_of(middle);
+    CHECK(palladion_reader_open_source(&reader, &source, secret) == first);
+    if (first)
+        return;
+    size_t size = (size_t) 1 << file[11], total = strtoul(strchr(middle, ':') + 1, NULL, 10);
+    CHECK(palladion_reader_size(reader) == total);
+    for (size_t at = 0; *chunks; at += size, chunks += strcspn(chunks, ",")) {
+        chunks += *chunks == ',';
+        int expected = number_of(chunks);
+        CHECK(palladion_reader_read(reader, out, size, at, &outlen) == expected);
+        CHECK(outlen == (expected ? 0 : total - at < size ? total - at : size));
+        CHECK(!memcmp(out, plain + at, outlen));
+        first = first ? first : expected;
+    }
+    CHECK(palladion_reader_read(reader, out, sizeof out, 0, &outlen) == first);
+    palladion_reader_free(reader);
+}
+
+/* The files of vectors/file-answers.txt, whose lines are shorter than 2000 characters. */
+static void answers(void)
+{
+    static struct {
+        char name[40];
+        uint8_t bytes[1000];
+        size_t len;
+    } named[100];
+    static char line[2000];
+    size_t names = 0, files = 0;
+    palladion_secret *secrets[2] = { NULL, NULL };
+    FILE *vectors = fopen("vectors/file-answers.txt", "r");
+    if (!vectors)
+        vectors = fopen("../../vectors/file-answers.txt", "r"); /* make check */
+    CHECK(vectors);
+    while (fgets(line, sizeof line, vectors)) {
+        line[strcspn(line, "\n")] = 0;
+        char *word[6] = { strtok(line, " "), NULL, NULL, NULL, NULL, NULL };
+        if (!word[0])
+            continue;
+        if (!strcmp(word[0], "key")) {
+            CHECK(unhex(strtok(NULL, ""), file) == PALLADION_FILE_KEYBYTES);
+            secrets[0] = palladion_secret_from_key(file);
+        } else if (!strcmp(word[0], "passphrase")) {
+            char *words = strtok(NULL, "");
+            secrets[1] = palladion_secret_from_passphrase(words, strlen(words), 32, 1);
+        } else if (!strcmp(word[0], "bytes")) {
+            char *name = strtok(NULL, " "), *digits = strtok(NULL, "");
+            CHECK(names < sizeof named / sizeof *named && strlen(name) < sizeof named->name);
+            CHECK(strlen(digits) <= 2 * sizeof named->bytes);
+            strcpy(named[names].name, name);
+            named[names].len = unhex(digits, named[names].bytes);
+            names++;
+        } else if (!strcmp(word[0], "file")) {
+            size_t len = 0;
+            for (int i = 1; i < 6; i++)
+                word[i] = strtok(NULL, " ");
+            for (char *piece; (piece = strtok(NULL, " "));) {
+                if (*piece == '=') {
+                    len += unhex(piece + 1, file + len);
+                    continue;
+                }
+                size_t n = 0, bracket = strcspn(piece, "[");
+                while (n < names && (strlen(named[n].name) != bracket ||
+                                        strncmp(named[n].name, piece, bracket)))
+                    n++;
+                CHECK(n < names);
+                size_t from = 0, to = named[n].len;
+                if (piece[bracket]) {
+                    from = strtoul(piece + bracket + 1, NULL, 10);
+                    to = strtoul(strstr(piece, "..") + 2, NULL, 10);
+                }
+                memcpy(file + len, named[n].bytes + from, to - from);
+                len += to - from;
+            }
+            answer(secrets[strcmp(word[2], "key") != 0], len, word[3], word[4], word[5]);
+            files++;
+        }
+    }
+    CHECK(files > 400 && !fclose(vectors));
+    palladion_secret_free(secrets[0]);
+    palladion_secret_free(secrets[1]);
+}
+
+/* A secret is a copy: what the caller does with its buffer later does not matter. */
+static void secrets_are_copies(void)
+{
+    uint8_t bytes[PALLADION_FILE_KEYBYTES] = { 9 }, zeros[PALLADION_FILE_KEYBYTES] = { 0 };
+    char words[] = "open sesame";
+    palladion_secret *mine = palladion_secret_from_key(bytes);
+    palladion_secret *same_words = palladion_secret_from_passphrase(words, 11, 32, 1);
+    memset(bytes, 0, sizeof bytes);
+    memset(words, 'x', 11);
+    palladion_secret *wiped = palladion_secret_from_key(zeros);
+    size_t sealed = seal(mine, 0, CHUNK, text, 10, 10, file);
+    CHECK(opens(wiped, file, sealed, 100, text, 10) == PALLADION_FILE_WRONG_SECRET);
+    sealed = seal(same_words, 0, CHUNK, text, 10, 10, file);
+    CHECK(opens(passphrase, file, sealed, 100, text, 10) == 0);
+    /* And a stream has a copy of the secret. */
+    sealed = seal(mine, 0, CHUNK, text, 10, 10, file);
+    palladion_stream *stream = palladion_opener_new(mine);
+    palladion_secret_free(mine);
+    uint8_t out[10];
+    size_t outlen;
+    CHECK(push_all(stream, file, sealed, 7, out, &outlen) == 0 && !memcmp(out, text, 10));
+    palladion_stream_free(stream);
+    palladion_secret_free(same_words);
+    palladion_secret_free(wiped);
+}
+
 static void key_files(void)
 {
     const char *line = "palladion-key-1:"
@@ -492,6 +656,8 @@ int main(int argc, char **argv)
     round_trips(argc > 1);
     changed_files();
     wrong_secrets();
+    secrets_are_copies();
+    answers();
     arguments();
     CHECK(mkdtemp(folder) && chdir(folder) == 0);
     files(argc > 1 ? 1000 : ROOM);

@@ -14,8 +14,7 @@ use std::time::Instant;
 
 use palladion_file::sans_io::Opening;
 use palladion_file::{
-    ChunkSize, DecryptReader, Decryptor, Encryptor, HEADER_LEN, KdfLimits, MasterKey, ReadAt,
-    SeekReader,
+    ChunkSize, DecryptReader, Decryptor, Encryptor, KdfLimits, MasterKey, ReadAt, SeekReader,
 };
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;

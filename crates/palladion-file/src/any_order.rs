@@ -281,9 +281,9 @@ impl ChunkOpener {
             return Err(Error::Truncated { chunk: Some(counter), offset });
         }
         let frame = sealed.first_chunk().expect("a frame");
-        let announced = Chunk::from_frame(*frame, counter, size);
-        match announced.filter(|announced| announced.last >= chunk.last) {
-            Some(announced) if announced.len <= chunk.len => Ok((announced, offset)),
+        match Chunk::from_frame(*frame, counter, size) {
+            Some(_) if *frame == chunk.frame() => Ok((chunk, offset)),
+            Some(announced) if announced.last && !chunk.last => Ok((announced, offset)),
             _ => Err(Error::Damaged { chunk: counter, offset }),
         }
     }

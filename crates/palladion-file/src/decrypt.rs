@@ -124,9 +124,12 @@ impl Decryptor<'_> {
     /// each intact piece of plaintext and its offset, in ascending order.
     ///
     /// Each piece is authentic and in its place. Nothing is known about the rest: someone who can
-    /// write to the file can choose what is missing. So use this only when there is no backup. A
-    /// file whose header is damaged, or that lost or gained bytes in the middle, cannot be salvaged
-    /// from there on.
+    /// write to the file can choose what is missing. So use this only when there is no backup.
+    ///
+    /// Where bytes were inserted or removed, it searches for the next intact chunk. It finds the
+    /// number of that chunk by trials, up to a number that grows with what was read: after a loss
+    /// of very many chunks near the beginning, more of them are lost. A file whose header is
+    /// damaged cannot be salvaged.
     ///
     /// # Errors
     ///

@@ -8,8 +8,10 @@
 //! Errors take their turn too: a piece that cannot be read or worked on ends the run only when all
 //! before it are written, so what comes out does not depend on the number of threads.
 
+use std::any::Any;
 use std::mem;
 use std::num::NonZero;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
@@ -63,13 +65,37 @@ pub(crate) fn run<T: Send>(
         output: Mutex::new(Output { write, turn: 0, outcome: Ok(()) }),
         turn_changed: Condvar::new(),
         stopped: AtomicBool::new(false),
+        panics: Panics::default(),
         options,
     };
     let more_workers = workers(options.threads, buffer_len) - 1;
     // The first worker needs its buffer; others start only if there is memory for theirs.
     let buffer = chunk::buffer(buffer_len).map_err(|error| Error::Read(error.into()))?;
     thread::scope(|scope| engine.worker(scope, buffer, more_workers));
+    engine.panics.resume();
     engine.output.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
+}
+
+/// The first panic of a scope's threads. [`thread::scope`] would replace it by one of its own,
+/// which does not say what happened.
+#[derive(Default)]
+pub(crate) struct Panics(Mutex<Option<Box<dyn Any + Send>>>);
+
+impl Panics {
+    /// Does the work of a thread, up to a panic.
+    pub fn catch(&self, work: impl FnOnce()) {
+        if let Err(panic) = panic::catch_unwind(AssertUnwindSafe(work)) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+        }
+    }
+
+    /// Goes on with that panic.
+    pub fn resume(&self) {
+        let panic = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(panic) = panic {
+            panic::resume_unwind(panic);
+        }
+    }
 }
 
 struct Engine<'a, R, L, W, O> {
@@ -80,6 +106,7 @@ struct Engine<'a, R, L, W, O> {
     turn_changed: Condvar,
     /// No more reading, working or writing: the outcome is settled.
     stopped: AtomicBool,
+    panics: Panics,
     options: Options<'a>,
 }
 
@@ -118,8 +145,8 @@ where
                 let others = more_workers - 1;
                 // If there is no thread or buffer for the next worker, this one does the work.
                 let next = move || {
-                    chunk::buffer(self.buffer_len)
-                        .map_or((), |buffer| self.worker(scope, buffer, others))
+                    let Ok(buffer) = chunk::buffer(self.buffer_len) else { return };
+                    self.panics.catch(|| self.worker(scope, buffer, others));
                 };
                 let _ = thread::Builder::new().spawn_scoped(scope, next);
                 more_workers = 0;
@@ -162,7 +189,7 @@ where
 }
 
 /// Stops the other workers when the caller's reader, writer or callback panics: they would wait for
-/// a turn that never comes. The scope passes the panic on.
+/// a turn that never comes.
 struct StopOnDrop<'a, 'b, R, L, W, O>(&'a Engine<'b, R, L, W, O>);
 
 impl<R, L, W, O> Drop for StopOnDrop<'_, '_, R, L, W, O> {
@@ -177,7 +204,6 @@ impl<R, L, W, O> Drop for StopOnDrop<'_, '_, R, L, W, O> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-    use std::panic;
     use std::sync::{Barrier, Condvar, Mutex, mpsc};
     use std::thread;
     use std::time::Duration;
@@ -226,28 +252,34 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_stops_all_threads() {
-        let (ended, end) = mpsc::channel();
-        thread::spawn(move || {
-            let meeting = Barrier::new(3);
-            let mut pieces = 0..;
-            let outcome = panic::catch_unwind(move || {
-                run(
-                    1000,
-                    Options { threads: NonZero::new(3), cancel: None },
-                    |_| Ok(pieces.next()),
-                    |_| false,
-                    |piece, buffer| {
-                        meeting.wait();
-                        assert_ne!(piece, 0, "planted");
-                        Ok(buffer)
-                    },
-                    |_| Ok(()),
-                )
+    fn a_panic_stops_all_threads_and_arrives() {
+        // The caller's thread has the first piece, others have the next ones.
+        for planted in [0, 2] {
+            let (ended, end) = mpsc::channel();
+            thread::spawn(move || {
+                let meeting = Barrier::new(3);
+                let mut pieces = 0..;
+                let outcome = panic::catch_unwind(move || {
+                    run(
+                        1000,
+                        Options { threads: NonZero::new(3), cancel: None },
+                        |_| Ok(pieces.next()),
+                        |_| false,
+                        |piece, buffer| {
+                            if piece < 3 {
+                                meeting.wait();
+                            }
+                            assert_ne!(piece, planted, "planted");
+                            Ok(buffer)
+                        },
+                        |_| Ok(()),
+                    )
+                });
+                let panic = outcome.unwrap_err().downcast::<String>().unwrap();
+                ended.send(panic.contains("planted")).unwrap();
             });
-            ended.send(outcome.is_err()).unwrap();
-        });
-        // Without a stop, the other threads wait for their turns for ever.
-        assert!(end.recv_timeout(Duration::from_secs(60)).unwrap());
+            // Without a stop, the other threads wait for their turns for ever.
+            assert!(end.recv_timeout(Duration::from_secs(60)).unwrap());
+        }
     }
 }

@@ -3,6 +3,29 @@
 //! The command `palladion` and the Python package follow this rule for every output that has a
 //! name.
 //!
+//! # When a file is complete
+//!
+//! A new file takes its name, and replaces an older one, only when the program has said that it is
+//! complete, after all of it was written. It is discarded, so that the older file stays or nothing
+//! appears, if the program discards it or drops it, if a read, a write or a callback failed before,
+//! or if an error leaves the scope of the file. A library that cannot know whether it is called
+//! after a success or a failure does not take it for a success. What goes to a stream that the
+//! library did not open, such as a socket, is discarded by leaving it without an end: every reader
+//! of it says "truncated". Every language has a call for each:
+//!
+//! * Rust, a name: [`Output::commit`] or [`rename_all`] completes it; dropping the [`Output`]
+//!   discards it. A stream: [`EncryptWriter::finish`](crate::EncryptWriter::finish), or `shutdown`
+//!   with tokio, completes it; dropping the writer discards it.
+//! * C: `palladion_encrypt_file` and `palladion_decrypt_file` complete the output if they return 0.
+//!   `palladion_stream_push` with `last` completes a stream; `palladion_stream_free` before that
+//!   discards it.
+//! * Python: `commit`, `close` and the normal end of `with` complete it; `discard`, and an
+//!   exception that leaves `with`, discard it.
+//! * JavaScript: the end of a stream completes it; an error, or cancelling it, discards it.
+//!   `encryptFileTo` and `decryptFileTo` complete a file if their promise is fulfilled.
+//! * Go: `Close` completes it, `Abort` discards it. `WriteFile` completes a file if it returns nil.
+//! * The command: an output is complete if the exit status is 0.
+//!
 //! # What a name means
 //!
 //! * `/dev/stdin`, `/dev/stdout`, `/dev/stderr` and the names below `/dev/fd` and `/proc/self/fd`

@@ -10,17 +10,20 @@ use std::{fmt, thread};
 use palladion::Buffer;
 
 use crate::chunk::{self, FRAME_LEN};
+use crate::engine::{self, Panics};
 use crate::header::HEADER_LEN;
 use crate::read_at::ReadAt;
 use crate::sans_io::{ChunkOpener, Layout, Opening};
-use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret, engine};
+use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
 
 /// Bytes of the file to read at a time, unless a chunk is larger.
 const GROUP: usize = 128 << 10;
-/// The least plaintext for which other threads pay.
+/// Shorter reads use one thread: starting others would cost more time than it saves.
 const WORTHWHILE: usize = 2 << 20;
 /// The most memory to keep for later reads, unless a single buffer needs more.
-const KEPT: usize = 32 << 20;
+pub(crate) const KEPT: usize = 32 << 20;
+/// The most chunks to keep, unless more are read at once: enough for a few readers that take turns.
+pub(crate) const KEPT_CHUNKS: usize = 4;
 
 /// Reads any part of a file, without decrypting the rest.
 ///
@@ -54,10 +57,10 @@ const KEPT: usize = 32 << 20;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// A read of less than a chunk reads and decrypts the whole chunk, which is kept: the next read
-/// there costs no more than a copy. Whole chunks are decrypted straight into the caller's buffer,
-/// on all cores where that pays. Write files with a smaller [`ChunkSize`] if you read little at a
-/// time from many places.
+/// A read of less than a chunk reads and decrypts the whole chunk. The last few are kept: the next
+/// read there costs no more than a copy. Whole chunks are decrypted straight into the caller's
+/// buffer, on all cores where that pays. Write files with a smaller [`ChunkSize`] if you read
+/// little at a time from many places.
 ///
 /// A file that another program overwrites in place while it is open gives errors, not wrong data.
 pub struct SeekReader<S> {
@@ -217,9 +220,13 @@ fn read_start(source: &impl ReadAt, buffer: &mut [u8], offset: u64) -> Result<us
 
 /// Memory for as much of the file as is read at a time.
 fn new_buffer(size: ChunkSize, file_len: u64) -> Result<Buffer, Error> {
-    let len = chunks_in_group(size) * size.buffer_len();
     let file_len = usize::try_from(file_len).unwrap_or(usize::MAX);
-    chunk::buffer(len.min(file_len - HEADER_LEN)).map_err(|error| Error::Read(error.into()))
+    let len = group_len(size).min(file_len - HEADER_LEN);
+    chunk::buffer(len).map_err(|error| Error::Read(error.into()))
+}
+
+fn group_len(size: ChunkSize) -> usize {
+    chunks_in_group(size) * size.buffer_len()
 }
 
 fn chunks_in_group(size: ChunkSize) -> usize {
@@ -240,8 +247,9 @@ impl<S: ReadAt> Shared<S> {
     /// A buffer with this chunk, or with another one.
     fn take(&self, chunk: Option<u64>) -> Result<Opened, Error> {
         let mut kept = self.kept();
-        let found = kept.iter().position(|opened| opened.chunk == chunk).unwrap_or(0);
-        if found < kept.len() {
+        let is_full = kept.len() >= KEPT_CHUNKS.min(KEPT / group_len(self.layout().chunk_size()));
+        let first = kept.first().filter(|opened| is_full || opened.chunk.is_none()).map(|_| 0);
+        if let Some(found) = kept.iter().position(|opened| opened.chunk == chunk).or(first) {
             return Ok(kept.remove(found));
         }
         drop(kept);
@@ -380,13 +388,15 @@ impl<S: ReadAt + Send + Sync> Shared<S> {
                 }
             }
         };
+        let panics = Panics::default();
         thread::scope(|scope| {
             for _ in 1..workers {
                 // If there is no thread, the others do the work.
-                let _ = thread::Builder::new().spawn_scoped(scope, work);
+                let _ = thread::Builder::new().spawn_scoped(scope, || panics.catch(work));
             }
             work();
         });
+        panics.resume();
         let first_error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
         first_error.map_or(Ok(()), |(_, error)| Err(error))
     }

@@ -174,12 +174,72 @@ fn what_is_intact_can_be_salvaged() {
     let (first, rest) = file[HEADER..].split_at(CHUNK + OVERHEAD);
     let (second, last) = rest.split_at(CHUNK + OVERHEAD);
     let (out, found) = salvage(&[&file[..HEADER], second, first, last].concat());
-    let missing = 0..2 * CHUNK as u64;
+    let missing = 0..CHUNK as u64;
     assert!(found.missing.iter().eq([&missing]), "{found:?}");
-    assert!(out[2 * CHUNK..] == text[2 * CHUNK..] && found.has_end);
+    assert!(out[CHUNK..] == text[CHUNK..] && found.has_end);
     let other = encrypt_streaming(Algorithm::Aegis256X2, &text);
     let (out, found) = salvage(&[&file[..HEADER], &other[HEADER..]].concat());
     assert!(out.is_empty() && found.intact.chunks == 0 && !found.has_end);
+}
+
+/// Wherever bytes are changed, inserted or removed, every chunk that is still there is found.
+#[test]
+fn salvage_after_insertions_and_removals() {
+    let text = text(12 * CHUNK + 300);
+    let file = encrypt(&text);
+    let sealed = CHUNK + OVERHEAD;
+    let check = |damaged: &[u8], what: &str| {
+        let (out, found) = salvage(damaged);
+        let (mut expected, mut missing) = (text.clone(), Vec::new());
+        let mut from = HEADER;
+        for (chunk, bytes) in chunks(&file).into_iter().enumerate() {
+            // At its own place, its frame may be damaged.
+            let own = HEADER + chunk * sealed;
+            let is_there = damaged.get(own + 4..own + bytes.len()) == Some(&bytes[4..]);
+            let mut windows = damaged[from..].windows(bytes.len());
+            match windows.position(|window| window == bytes) {
+                _ if is_there && own >= from => from = own + bytes.len(),
+                Some(at) => from += at + bytes.len(),
+                None => {
+                    let end = text.len().min((chunk + 1) * CHUNK);
+                    expected[chunk * CHUNK..end].fill(0);
+                    missing.push(chunk);
+                }
+            }
+        }
+        let found_missing = |chunk: &usize| {
+            let at = (chunk * CHUNK) as u64;
+            found.missing.iter().any(|range| range.contains(&at))
+        };
+        // What is missing after the last intact chunk, nobody knows.
+        let before_intact = |chunk: &&usize| (**chunk..13).any(|other| !missing.contains(&other));
+        assert!(missing.iter().filter(before_intact).all(found_missing), "{what}: {found:?}");
+        assert_eq!(found.has_end, !missing.contains(&12), "{what}");
+        expected.truncate(out.len());
+        assert!(out == expected, "{what}: {found:?}");
+        let intact = (0..13).filter(|chunk| !missing.contains(chunk)).count();
+        assert_eq!(found.intact.chunks, intact as u64, "{what}");
+    };
+    let places = [0, 1, 4, 500, sealed - 1, sealed, 3 * sealed + 9, 11 * sealed, 12 * sealed + 7];
+    for at in places.map(|at| HEADER + at) {
+        for len in [1, 3, 36, 512, sealed - 1, sealed, sealed + 1, 2 * sealed, 5 * sealed + 77] {
+            let (before, after) = file.split_at(at);
+            for byte in [0, 0x77] {
+                check(&[before, &vec![byte; len], after].concat(), &format!("{at} + {len}"));
+            }
+            // Bytes that look like frames, and whole chunks again.
+            let frames = [0, 4, 0, 0].repeat(len.min(100));
+            check(&[before, &frames, after].concat(), &format!("{at} + {len} frames"));
+            check(&[before, &file[HEADER..][..len], after].concat(), &format!("{at} + again"));
+            let after = &after[len.min(after.len())..];
+            check(&[before, after].concat(), &format!("{at} - {len}"));
+            let overwritten = [before, &vec![7; len.min(file.len() - at)], after].concat();
+            check(&overwritten, &format!("{at} = {len}"));
+        }
+    }
+    // Two places.
+    let twice = [&file[..HEADER + 700], &file[HEADER + 900..9000], b"x", &file[9000..]].concat();
+    check(&twice, "twice");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::*;
 use crate::random::{Random, with_new_seeds};
-use palladion_file::sans_io::{Layout, Opening};
+use palladion_file::sans_io::{Layout, Opening, Sealer};
 use palladion_file::{
     Algorithm, ChunkSize, EncryptWriter, Encryptor, Error, KdfLimits, ReadAt, SeekReader,
 };
@@ -91,6 +91,25 @@ fn fetch_leaves_out_what_is_kept() {
     // Whole chunks are read all the same.
     assert_eq!(reader.fetch(0..size), chunk(0)..chunk(1));
     assert_eq!(reader.fetch(0..2 * size), chunk(0)..chunk(2));
+}
+
+/// Readers that take turns in a few distant chunks read each of them once.
+#[test]
+fn a_few_chunks_are_kept() {
+    let file = encrypt(&text(9 * CHUNK));
+    let source = Counting::new(&file[..]);
+    let reader = SeekReader::new(&key(), &source).unwrap();
+    source.taken();
+    let byte = |chunk: usize| reader.read_at(&mut [0], (chunk * CHUNK) as u64).unwrap();
+    for chunk in [0, 3, 5, 7, 0, 3, 5, 7, 7, 5, 3, 0] {
+        byte(chunk);
+    }
+    assert_eq!(source.taken().0, 4);
+    for chunk in 0..9 {
+        byte(chunk);
+    }
+    byte(0);
+    assert!(source.taken().0 >= 7, "more is kept than a few");
 }
 
 /// Two places that are read in turns are read from the file once each.
@@ -409,6 +428,27 @@ fn chunks_in_longer_and_shorter_buffers() {
             assert!(matches!(error, Error::Truncated { .. }), "{error:?}");
         }
     }
+}
+
+/// The last chunk has the length that it had when the file was opened.
+#[test]
+fn another_last_chunk() {
+    let sealed = |len: usize| {
+        let (size, salt) = (ChunkSize::MIN, [5; 32]);
+        let sealer = Sealer::new(&key(), Algorithm::default(), size, cheap(), &salt);
+        let (mut sealer, header) = sealer.unwrap();
+        let mut chunk = vec![0; len + OVERHEAD];
+        sealer.seal(&mut chunk, true).unwrap();
+        (header, chunk)
+    };
+    let (header, mut chunk) = sealed(100);
+    let len = (HEADER + chunk.len()) as u64;
+    let opening = Opening::new(&key(), &KdfLimits::default(), &header, len).unwrap();
+    let chunks = opening.give(&mut chunk).unwrap().finish();
+    let mut other = sealed(50).1;
+    other.resize(chunk.len(), 0);
+    let error = chunks.open(0, &mut other).unwrap_err();
+    assert!(matches!(error, Error::Damaged { chunk: 0, .. }), "{error:?}");
 }
 
 /// An opening wants the first frame, if it did not get it, the last chunk, and a few frames if that

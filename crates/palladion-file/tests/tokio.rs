@@ -2,6 +2,7 @@
 
 use std::io::{self, Cursor, SeekFrom};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use ::tokio::io::{
@@ -325,7 +326,7 @@ fn damage() {
 fn like_a_cursor() {
     for size in sizes() {
         with_new_seeds(3, |random| {
-            let len = random.below(4 * size.bytes());
+            let len = random.below(9 * size.bytes());
             let text = text(len);
             let mut file = Vec::new();
             let (key, algorithm) = (key(), Algorithm::Aegis128X4);
@@ -365,6 +366,46 @@ fn like_a_cursor() {
             });
         });
     }
+}
+
+/// Reads that take turns in a few distant chunks read each of them once.
+#[test]
+fn a_few_chunks_are_kept() {
+    struct Counted<'a>(Slow, &'a AtomicU64);
+    impl AsyncRead for Counted<'_> {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let before = buffer.filled().len();
+            let read = Pin::new(&mut self.0).poll_read(cx, buffer);
+            self.1.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
+            read
+        }
+    }
+    impl AsyncSeek for Counted<'_> {
+        fn start_seek(mut self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
+            Pin::new(&mut self.0).start_seek(to)
+        }
+        fn poll_complete(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+            Pin::new(&mut self.0).poll_complete(cx)
+        }
+    }
+    let (text, bytes) = (text(9 * CHUNK), AtomicU64::new(0));
+    on_tokio(async {
+        let input = Counted(Slow::new(encrypt(&text)), &bytes);
+        let mut reader = SeekReader::new(&key(), input).await.unwrap();
+        bytes.store(0, Ordering::Relaxed);
+        for (chunk, chunks_read) in
+            [(0, 1), (3, 2), (5, 3), (7, 4), (0, 4), (3, 4), (5, 4), (7, 4), (1, 5), (7, 5), (0, 6)]
+        {
+            reader.seek(SeekFrom::Start((chunk * CHUNK + 9) as u64)).await.unwrap();
+            assert_eq!(reader.read_u8().await.unwrap(), text[chunk * CHUNK + 9]);
+            let expected = chunks_read * (CHUNK + OVERHEAD) as u64;
+            assert_eq!(bytes.load(Ordering::Relaxed), expected, "{chunk}");
+        }
+    });
 }
 
 /// Whoever gives up reading a damaged chunk, at any time, can read another.

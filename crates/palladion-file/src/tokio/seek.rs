@@ -1,5 +1,6 @@
 //! Reads from the middle of a file.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, SeekFrom};
@@ -14,19 +15,23 @@ use super::{Work, elsewhere, fill, owned, poll_fill, poll_read};
 use crate::chunk::{self, FRAME_LEN, OVERHEAD};
 use crate::header::HEADER_LEN;
 use crate::sans_io::{ChunkOpener, Opening};
+use crate::seek::{KEPT, KEPT_CHUNKS};
 use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
 
 /// Reads any part of a file from an asynchronous reader that can be placed.
 ///
 /// It opens a file with its header and its last chunk, as [`crate::SeekReader`] does: the
 /// [length](Self::len) is authentic, a file that was cut or extended is an error at once, and a
-/// damaged chunk spoils the reads that touch it, and no others. It keeps one decrypted chunk.
+/// damaged chunk spoils the reads that touch it, and no others. It keeps the last few chunks that
+/// it decrypted.
 pub struct SeekReader<R> {
     input: R,
     chunks: Arc<ChunkOpener>,
     position: u64,
     /// Missing while another thread decrypts what is in it, or if that thread is lost.
     buffer: Option<Buffer>,
+    /// Chunks that were in the buffer before, the one that was read longest ago first.
+    kept: VecDeque<(u64, Buffer)>,
     state: State,
 }
 
@@ -85,7 +90,8 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
         }
         let chunks = opening.finish();
         let state = State::Idle(Some(chunks.layout().chunks() - 1));
-        Ok(Self { input, chunks: Arc::new(chunks), position: 0, buffer: Some(buffer), state })
+        let (chunks, buffer) = (Arc::new(chunks), Some(buffer));
+        Ok(Self { input, chunks, position: 0, buffer, kept: VecDeque::new(), state })
     }
 
     /// The algorithm of the file.
@@ -107,12 +113,32 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
         self.chunks.layout().plaintext_len()
     }
 
+    /// Keeps the chunk that is in the buffer. Returns the wanted one if it was kept; then it is in
+    /// the buffer. Otherwise the buffer is free.
+    fn keep(&mut self, chunk: u64, wanted: u64) -> Result<Option<u64>, Error> {
+        let buffer = self.buffer.take().ok_or_else(lost)?;
+        let found = self.kept.iter().position(|(kept, _)| *kept == wanted);
+        let most = KEPT_CHUNKS.min(KEPT / buffer.len());
+        let is_room = found.is_none() && self.kept.len() + 1 < most;
+        self.buffer = if is_room { chunk::buffer(buffer.len()).ok() } else { None };
+        self.kept.push_back((chunk, buffer));
+        if self.buffer.is_none() {
+            let (_, buffer) = self.kept.remove(found.unwrap_or(0)).ok_or_else(lost)?;
+            self.buffer = Some(buffer);
+        }
+        Ok(found.map(|_| wanted))
+    }
+
     /// Goes on until this chunk is in the buffer.
     fn poll_open(&mut self, cx: &mut Context<'_>, wanted: u64) -> Poll<Result<(), Error>> {
         loop {
             self.state = match &mut self.state {
                 State::Idle(Some(chunk)) if *chunk == wanted => return Poll::Ready(Ok(())),
-                State::Idle(_) => {
+                State::Idle(Some(chunk)) => {
+                    let chunk = *chunk;
+                    State::Idle(self.keep(chunk, wanted)?)
+                }
+                State::Idle(None) => {
                     // A read that was given up may go on below. Then tokio's `File` refuses to
                     // seek.
                     let ended = Pin::new(&mut self.input).poll_complete(cx);
