@@ -343,6 +343,8 @@ def test_key_streams(algorithm: str, key: bytes, nonce: bytes) -> None:
     assert cipher.encrypt(nonce, bytes(10_000))[:-16] == whole
     with pytest.raises(ValueError, match="pass a size"):
         stream.read()  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="must not be negative, but is -1"):
+        stream.read(-1)
     with pytest.raises(ValueError, match="into must have"):
         stream.read(4, into=into)
 

@@ -907,6 +907,7 @@ def test_exceptions_say_one_thing() -> None:
     with pytest.raises(raf.KeyLengthError) as raised:
         raf.open(io.BytesIO(), "w+b", key=b"short")
     assert str(raised.value).count("5") == 1 and raised.value.actual == 5
+    assert palladion.VerificationError("not authentic").index is None
 
 
 def test_exceptions_leave_a_pool() -> None:

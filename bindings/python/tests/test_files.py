@@ -80,12 +80,16 @@ def test_pieces(tmp_path: pathlib.Path) -> None:
         assert file.readable() and file.seekable() and not file.writable()
         assert file.read(10) == content[:10]
         assert b"".join(iter(lambda: file.read(999), b"")) == content[10:]
+        for read in (file.read, file.read1, file.raw.read):  # type: ignore[attr-defined]
+            file.seek(49_990)
+            assert read(1 << 40) == content[49_990:]
     with pytest.raises(ValueError, match="closed"):
         file.read()
-    with files.open(path, "wt", key=KEY, encoding="utf-8", newline="\n") as lines:
-        lines.write("Grüße\nund mehr\n")
-    with files.open(path, "rt", key=KEY, encoding="utf-8") as lines:
-        assert list(lines) == ["Grüße\n", "und mehr\n"]
+    for encoding in ("utf-8", "utf-16", "utf-32"):
+        with files.open(path, "wt", key=KEY, encoding=encoding, newline="\n") as lines:
+            lines.write("Grüße\nund mehr\n")
+        with files.open(path, "rt", key=KEY, encoding=encoding) as lines:
+            assert list(lines) == ["Grüße\n", "und mehr\n"]
     with pytest.raises(FileExistsError, match="overwrite"):
         files.open(path, "xb", key=KEY)
     for mode in ("a", "r+b", "rbt", "", "wbx"):

@@ -259,12 +259,12 @@ def test_threads_share_a_reader(below: str, tmp_path: pathlib.Path) -> None:
 
 
 def test_little_is_fetched() -> None:
-    """Header and last chunk to open, then the chunks that are read, each once."""
+    """Header, first frame and last chunk to open, then the chunks that are read, each once."""
     size = 20 * BIG
     below = Counting(sealed(text(size), BIG))
     sealed_len = BIG + 36
     with files.open(below, key=KEY) as file:
-        assert below.count == 128 + sealed_len
+        assert below.count == 132 + sealed_len
         for start, fetched in (
             (5 * BIG + 1000, 1),  # one chunk
             (5 * BIG + 9000, 0),  # which is kept
@@ -275,6 +275,11 @@ def test_little_is_fetched() -> None:
             file.seek(start)
             file.read(4096)
             assert below.count == fetched * sealed_len, start
+        below.count = 0
+        for n in range(20):  # two readers in turn
+            file.seek((n % 2 * 10 + 3) * BIG + 20_000 * n)
+            file.read(10_000)
+        assert below.count == 2 * sealed_len
         below.count = 0
         file.seek(0)
         shutil.copyfileobj(file, io.BytesIO(), 300_000)

@@ -39,6 +39,9 @@ def encrypted_files(key: bytes) -> str | None:
     try:
         with files.open("notes", "wt", passphrase="secret") as text:
             text.write(str(written))
+            text.commit()
+        with files.open("notes", "wb", key=key, chunk_size=1024) as binary:
+            binary.discard()
         with files.open("notes", key=files.load_key("my.key"), max_kdf_memory=1 << 21) as file:
             file.seek(3)
             return file.read().decode()
@@ -62,6 +65,7 @@ def mistakes(key: bytes) -> None:
     palladion.Cipher(key, "AEGIS-257")  # type: ignore[arg-type]
     palladion.Cipher(key, tag_size=12)  # type: ignore[arg-type]
     raf.open("disk.raf", "rt", key=key)  # type: ignore[arg-type]
+    files.open("notes", chunk_sizes=1024)  # type: ignore[call-overload]
 
 
 def any_mode(mode: str, path: bytes) -> tuple[str, int]:

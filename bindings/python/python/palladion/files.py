@@ -46,9 +46,25 @@ from . import _native, _output
 from ._native import PalladionError, VerificationError
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from typing import Literal, TypedDict
+
+    from typing_extensions import Unpack
 
     from ._native import AlgorithmName, Buffer
+
+    class _Options(TypedDict, total=False):
+        key: Buffer | None
+        key_file: Path | None
+        passphrase: str | Buffer | None
+        max_kdf_memory: int | None
+        algorithm: AlgorithmName
+        chunk_size: int
+        kdf: tuple[int, int, int] | None
+
+    class _TextOptions(_Options, total=False):
+        encoding: str | None
+        errors: str | None
+        newline: str | None
 
 __all__ = [
     "DamagedError",
@@ -432,6 +448,9 @@ class _Reader(io.BufferedReader):
     def read(self, size: int | None = -1) -> bytes:
         return super().read(cast(DecryptReader, self.raw)._at_most(size))
 
+    def read1(self, size: int = -1) -> bytes:
+        return super().read1(min(size, _DEFAULT_CHUNK_SIZE))
+
     def readinto(self, buffer: Any) -> int:
         _native.check_buffer(buffer)  # io would overwrite addresses of objects
         return super().readinto(buffer)
@@ -500,49 +519,22 @@ class _Text(_output.NewFile, io.TextIOWrapper):
 
 @overload
 def open(
-    file: Path | BinaryIO,
-    mode: Literal["rt", "wt", "xt"],
-    *,
-    key: Buffer | None = ...,
-    key_file: Path | None = ...,
-    passphrase: str | Buffer | None = ...,
-    max_kdf_memory: int | None = ...,
-    algorithm: AlgorithmName = ...,
-    chunk_size: int = ...,
-    kdf: tuple[int, int, int] | None = ...,
-    encoding: str | None = ...,
-    errors: str | None = ...,
-    newline: str | None = ...,
-) -> TextIO: ...
-@overload
-def open(
-    file: Path | BinaryIO,
-    mode: Literal["rb", "wb", "xb", "r", "w", "x"] = ...,
-    *,
-    key: Buffer | None = ...,
-    key_file: Path | None = ...,
-    passphrase: str | Buffer | None = ...,
-    max_kdf_memory: int | None = ...,
-    algorithm: AlgorithmName = ...,
-    chunk_size: int = ...,
-    kdf: tuple[int, int, int] | None = ...,
+    file: Path | BinaryIO, mode: Literal["rb", "r"] = ..., **options: Unpack[_Options]
 ) -> BinaryIO: ...
 @overload
 def open(
-    file: Path | BinaryIO,
-    mode: str,
-    *,
-    key: Buffer | None = ...,
-    key_file: Path | None = ...,
-    passphrase: str | Buffer | None = ...,
-    max_kdf_memory: int | None = ...,
-    algorithm: AlgorithmName = ...,
-    chunk_size: int = ...,
-    kdf: tuple[int, int, int] | None = ...,
-    encoding: str | None = ...,
-    errors: str | None = ...,
-    newline: str | None = ...,
-) -> IO[Any]: ...
+    file: Path | BinaryIO, mode: Literal["wb", "xb", "w", "x"], **options: Unpack[_Options]
+) -> _Writer: ...
+@overload
+def open(
+    file: Path | BinaryIO, mode: Literal["wt", "xt"], **options: Unpack[_TextOptions]
+) -> _Text: ...
+@overload
+def open(
+    file: Path | BinaryIO, mode: Literal["rt"], **options: Unpack[_TextOptions]
+) -> TextIO: ...
+@overload
+def open(file: Path | BinaryIO, mode: str, **options: Unpack[_TextOptions]) -> IO[Any]: ...
 def open(
     file: Path | BinaryIO,
     mode: str = "rb",

@@ -189,8 +189,8 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     def _secret(self) -> dict[str, Any]:
         if self._kept is not None:
             return {"key": self._kept}
-        key_file = self._key_file or os.environ.get("PALLADION_KEY_FILE")
-        if not key_file:
+        key_file = self._key_file
+        if key_file is None and not (key_file := os.environ.get("PALLADION_KEY_FILE")):
             raise ValueError("no key: pass key_file, or set PALLADION_KEY_FILE")
         return {"key_file": key_file}
 
@@ -350,9 +350,11 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
                 info["size"] = _native.plaintext_size(chunk_size, found["size"])
         return info
 
-    def du(self, path: str, total: bool = True, **options: Any) -> Any:
+    def du(
+        self, path: str, total: bool = True, maxdepth: int | None = None, **options: Any
+    ) -> Any:
         """The length of all files below a path, as far as it is known."""
-        sizes = super().du(path, total=False, **options)
+        sizes = super().du(path, total=False, maxdepth=maxdepth, **options)
         return sum(size or 0 for size in sizes.values()) if total else sizes
 
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
