@@ -83,10 +83,9 @@ def test_readers_from_the_start() -> None:
         expected, _, released = start.partition(":")
         for source in (io.BytesIO(content), Pipe(content)):
             out = io.BytesIO()
-            files_of_caller: Any = source
 
-            def whole() -> bytes:
-                files.decrypt_file(files_of_caller, out, **secret)
+            def whole(source: Any = source) -> bytes:
+                files.decrypt_file(source, out, **secret)
                 return out.getvalue()
 
             assert answer(whole) == expected, name
@@ -131,7 +130,8 @@ def test_readers_from_the_middle(kind: str, tmp_path: pathlib.Path) -> None:
             assert answer(lambda: part(0, 0)) == expected, name
             continue
         answers = chunks.split(",")
-        assert answer(lambda: part(0, 1 << 40)) == next((a for a in answers if a != "ok"), "ok"), name
+        first_error = next((each for each in answers if each != "ok"), "ok")
+        assert answer(lambda: part(0, 1 << 40)) == first_error, name
         for number, one in enumerate(answers):
             # Chunks are of 1 KiB but in a few files, which have one chunk.
             start = number * CHUNK

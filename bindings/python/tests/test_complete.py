@@ -118,6 +118,13 @@ def outer_text(place: Place, mode: str, work: Work) -> None:
         work(file)
 
 
+def archive(place: Place, mode: str, work: Work) -> None:
+    """zipfile ends its archive at an exception too, and then the file is discarded."""
+    with place.new("wb") as file, zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("name", "text")
+        work(file)
+
+
 def arrow(place: Place, mode: str, work: Work) -> None:
     with pytest.importorskip("pyarrow").PythonFile(place.begin(), "w") as file:
         work(file)
@@ -127,6 +134,7 @@ WAYS = [
     *[(way, mode) for way in (with_statement, closed_by_finally, closed_by_a_handler, closing)
       for mode in ("wb", "wt")],
     (stack, "wb"), (older_exception, "wb"), (outer_buffer, "wb"), (outer_text, "wt"), (arrow, "wb"),
+    (archive, "wb"),
 ]
 
 
@@ -149,17 +157,7 @@ def test_an_exception_discards_the_file(
         assert raised.value is error and error.__context__ is None or way is older_exception
         assert place.content() == b"old"
     way(place, mode, works)
-    assert place.content() == b"new"
-
-
-def test_an_archive(place: Place) -> None:
-    with pytest.raises(Odd), place.new("wb") as file, zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("name", "half")
-        raise Odd
-    assert place.content() == b"old"
-    with place.new("wb") as file, zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("name", "new")
-    assert zipfile.ZipFile(io.BytesIO(place.content())).read("name") == b"new"
+    assert place.content() == b"new" or way is archive and b"new" in place.content()
 
 
 def test_commit_and_discard(place: Place) -> None:

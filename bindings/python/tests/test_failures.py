@@ -456,19 +456,6 @@ def test_a_fault_at_every_read(reader: Callable[[Any], bytes], fault: str) -> No
     raise AssertionError("it never ends")
 
 
-def test_needs_passphrase_of_slow_files() -> None:
-    class Slow(Faulty):
-        def read(self, size: int = -1) -> Any:
-            return self.inner.read(min(size, 10))
-
-    assert not files.needs_passphrase(Slow("", 0, None, sealed()))  # type: ignore[arg-type]
-    for call in range(3):
-        source: Any = Faulty("read", call, None, b"")
-        if call == 0:
-            with pytest.raises(BlockingIOError):
-                files.needs_passphrase(source)
-
-
 @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="there are no such pipes")
 def test_a_pipe_that_does_not_block() -> None:
     content = bytes(3 << 20)
@@ -499,17 +486,6 @@ def test_a_failed_write_is_remembered() -> None:
         assert writer.closed
         writer.close()
         assert not is_complete(target.inner.getvalue())
-
-
-def test_flush_passes_complete_chunks_on() -> None:
-    target = io.BytesIO()
-    writer = files.EncryptWriter(target, key=KEY, chunk_size=CHUNK)
-    writer.write(TEXT)
-    writer.flush()
-    assert len(target.getvalue()) == 128 + 5 * (CHUNK + 36)
-    writer.close()
-    with pytest.raises(ValueError, match="closed"):
-        writer.flush()
 
 
 def test_progress_that_raises(tmp_path: pathlib.Path) -> None:

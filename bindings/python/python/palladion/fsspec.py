@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PalladionFileSystem"]
 
-_DEFAULT_CHUNK_SIZE = 1 << 20
 #: What else fsspec passes to a file system.
 _OPTIONS_OF_FSSPEC = {
     "add_aliases", "add_docs", "asynchronous", "batch_size", "listings_expiry_time", "loop",
@@ -127,7 +126,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         passphrase: str | Buffer | None = None,
         max_kdf_memory: int | None = None,
         algorithm: AlgorithmName = "AEGIS-256X2",
-        chunk_size: int = _DEFAULT_CHUNK_SIZE,
+        chunk_size: int = files._DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
         **options: Any,
     ) -> None:
@@ -461,15 +460,8 @@ class _File(AbstractBufferedFile):  # type: ignore[misc]
         if block_size in (None, "default"):
             block_size = self.DEFAULT_BLOCK_SIZE
         block_size = -(-int(block_size or 1) // chunk_size) * chunk_size
-        size = reader._open().size
-        super().__init__(
-            fs,
-            path,
-            block_size=block_size,
-            cache_type=cache_type,
-            cache_options=cache_options,
-            size=size,
-        )
+        options = {"cache_type": cache_type, "cache_options": cache_options}
+        super().__init__(fs, path, block_size=block_size, size=reader._open().size, **options)
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         return self._reader.pread(max(0, end - start), start)
