@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use palladion_file::sans_io::Layout;
 use palladion_file::{
     ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams,
-    KeyFileError, MasterKey, OwnedSecret, Passphrase, open_to_others, output,
+    KeyFileError, MasterKey, OwnedSecret, Passphrase, Summary, open_to_others, output,
 };
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -77,15 +77,50 @@ pub fn io_error(py: Python<'_>, error: io::Error, name: Option<&Path>) -> PyErr 
     }
 }
 
-/// Converts a secret, which is either a key or a passphrase.
-pub fn secret(
-    key: Option<In<'_, '_>>,
-    passphrase: Option<Bound<'_, PyAny>>,
-) -> PyResult<OwnedSecret> {
-    match (key, passphrase) {
-        (Some(key), None) => master_key(&key).map(Into::into),
-        (None, Some(secret)) => self::passphrase(&secret).map(Into::into),
-        _ => Err(PyTypeError::new_err("pass either key (32 bytes) or passphrase")),
+/// The secret of files: a key, or a passphrase with the keys that it became.
+#[pyclass(module = "palladion", frozen)]
+pub struct Secret {
+    pub secret: OwnedSecret,
+    has_line_break: bool,
+}
+
+#[pymethods]
+impl Secret {
+    /// Copies a key or a passphrase, or reads a key file.
+    #[new]
+    #[pyo3(signature = (key, key_file, passphrase))]
+    fn new(
+        py: Python<'_>,
+        key: Option<In<'_, '_>>,
+        key_file: Option<PathBuf>,
+        passphrase: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let text = passphrase.as_ref().and_then(|object| object.cast::<PyString>().ok());
+        let has_line_break = text.is_some_and(|text| text.to_string_lossy().contains(['\r', '\n']));
+        let secret = match (key, key_file, passphrase) {
+            (Some(key), None, None) => master_key(&key)?.into(),
+            (None, Some(path), None) => read_key_file(py, &path)?.into(),
+            (None, None, Some(passphrase)) => self::passphrase(&passphrase)?.into(),
+            _ => {
+                let text = "pass exactly one of key (32 bytes), key_file and passphrase";
+                return Err(PyTypeError::new_err(text));
+            }
+        };
+        Ok(Self { secret, has_line_break })
+    }
+}
+
+impl Secret {
+    /// Refuses a text with a line break as the passphrase of a new file. The command takes one
+    /// line, so nobody could type it; usually it is the text of a file with its last line break.
+    fn check_new(&self) -> PyResult<()> {
+        match self.has_line_break {
+            true => Err(PyValueError::new_err(
+                "the passphrase must be one line, but has a line break: of the text of a file, \
+                 pass the first line",
+            )),
+            false => Ok(()),
+        }
     }
 }
 
@@ -108,19 +143,6 @@ pub fn passphrase(object: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
         )
     })?;
     Ok(Passphrase::new(text.as_bytes()))
-}
-
-/// Refuses a text with a line break as the passphrase of a new file. The command takes one line, so
-/// nobody could type it; usually it is the text of a file with its last line break.
-fn check_new_passphrase(passphrase: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    let text = passphrase.and_then(|object| object.cast::<PyString>().ok());
-    match text.map(|text| text.to_string_lossy().contains(['\r', '\n'])) {
-        Some(true) => Err(PyValueError::new_err(
-            "the passphrase must be one line, but has a line break: of the text of a file, pass \
-             the first line",
-        )),
-        _ => Ok(()),
-    }
 }
 
 /// A path or a binary file object.
@@ -229,8 +251,8 @@ pub fn raised(error: PyErr) -> io::Error {
     io::Error::other(error)
 }
 
-/// Does the work without the interpreter's lock, and stops at an exception.
-struct Run {
+/// Work without the interpreter's lock, which an exception stops.
+pub struct Run {
     home: Home,
     cancel: AtomicBool,
     raised: Mutex<Option<PyErr>>,
@@ -240,9 +262,37 @@ struct Run {
 }
 
 impl Run {
-    fn new(home: &Home, progress: Option<Py<PyAny>>, name: Option<PathBuf>) -> Self {
+    fn new(home: &Home, progress: Option<Py<PyAny>>, name: Option<PathBuf>) -> Arc<Self> {
         let (cancel, raised) = (AtomicBool::new(false), Mutex::new(None));
-        Self { home: home.clone(), cancel, raised, progress: progress.map(Arc::new), name }
+        let progress = progress.map(Arc::new);
+        Arc::new(Self { home: home.clone(), cancel, raised, progress, name })
+    }
+
+    /// Work on this thread.
+    pub fn here(name: Option<PathBuf>) -> Arc<Self> {
+        Self::new(&Home::new().0, None, name)
+    }
+
+    /// A copy of the secret. What stops the work ends the wait for Argon2id too.
+    pub fn secret(self: &Arc<Self>, secret: &OwnedSecret) -> OwnedSecret {
+        match secret {
+            OwnedSecret::Key(key) => key.clone().into(),
+            OwnedSecret::Passphrase(passphrase) => self.passphrase(passphrase).into(),
+        }
+    }
+
+    pub fn passphrase(self: &Arc<Self>, passphrase: &Passphrase) -> Passphrase {
+        let run = self.clone();
+        passphrase.clone().interruptible(move || run.is_stopped())
+    }
+
+    fn is_stopped(&self) -> bool {
+        if self.home.is_here()
+            && let Err(error) = Python::attach(|py| py.check_signals())
+        {
+            self.stop(error);
+        }
+        self.cancel.load(Ordering::Relaxed)
     }
 
     /// Called after each chunk: reports progress, and checks for signals such as Ctrl-C if nobody
@@ -266,16 +316,12 @@ impl Run {
         self.cancel.store(true, Ordering::Relaxed);
     }
 
-    fn finish(
-        self,
-        py: Python<'_>,
-        result: Result<palladion_file::Summary, Error>,
-    ) -> PyResult<u64> {
-        if let Some(error) = self.raised.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
+    /// The result, or the exception that stopped the work.
+    pub fn finish<T>(&self, py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
+        match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(error),
+            None => result.map_err(|error| file_error(py, error, self.name.as_deref())),
         }
-        let name = self.name.as_deref();
-        result.map(|summary| summary.bytes).map_err(|error| file_error(py, error, name))
     }
 }
 
@@ -313,10 +359,6 @@ fn chunk_size(bytes: usize) -> PyResult<ChunkSize> {
 /// Chunks of fewer bytes are small.
 const SMALL: usize = 64 << 10;
 
-fn only_one(alone: bool, threads: Option<NonZero<usize>>) -> Option<NonZero<usize>> {
-    if alone { Some(NonZero::<usize>::MIN) } else { threads }
-}
-
 /// What a file may make us spend on its passphrase: the most memory in KiB, or the usual limits.
 pub fn kdf_limits(max_kdf_memory: Option<u32>) -> KdfLimits {
     max_kdf_memory.map_or_else(KdfLimits::default, KdfLimits::with_memory)
@@ -334,82 +376,86 @@ fn kdf(costs: Option<Costs>) -> PyResult<KdfParams> {
 
 #[pyfunction]
 #[pyo3(signature = (
-    source, target, *, key, passphrase, algorithm, chunk_size, kdf, threads, progress
+    source, target, *, secret, algorithm, chunk_size, kdf, threads, progress
 ))]
 #[allow(clippy::too_many_arguments)] // keyword arguments in Python
 pub fn encrypt_file(
     py: Python<'_>,
     source: Place,
     target: Py<PyAny>,
-    key: Option<In<'_, '_>>,
-    passphrase: Option<Bound<'_, PyAny>>,
+    secret: &Secret,
     algorithm: Name,
     chunk_size: usize,
     kdf: Option<Costs>,
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    check_new_passphrase(passphrase.as_ref())?;
-    let secret = self::secret(key, passphrase)?;
+    secret.check_new()?;
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
-    let (home, calls) = Home::new();
-    let run = Run::new(&home, progress, source.name(py));
     // To change the thread for a small chunk takes longer than to encrypt it.
-    let is_small = chunk_size.bytes() < SMALL && matches!(source, Place::Object(_));
-    let alone = is_small && threads.is_none();
-    let (input, output) = (input(py, source, &home)?, self::target(py, target, &home)?);
-    let result = home.work(
-        py,
-        calls,
-        alone,
-        |error| run.stop(error),
-        |alone| {
-            let encryptor =
-                Encryptor::new(&secret).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
-            let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
-            match only_one(alone, threads) {
-                Some(threads) => encryptor.threads(threads),
-                None => encryptor,
-            }
-            .run(input, output)
-        },
-    );
-    run.finish(py, result)
+    let alone = chunk_size.bytes() < SMALL && matches!(source, Place::Object(_));
+    let alone = alone && threads.is_none();
+    convert(py, source, target, secret, progress, threads, alone, |run, secret, threads, files| {
+        let encryptor =
+            Encryptor::new(secret).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
+        let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+        match threads {
+            Some(threads) => encryptor.threads(threads),
+            None => encryptor,
+        }
+        .run(files.0, files.1)
+    })
 }
 
 #[pyfunction]
-#[pyo3(signature = (source, target, *, key, passphrase, max_kdf_memory, threads, progress))]
-#[allow(clippy::too_many_arguments)] // as above
+#[pyo3(signature = (source, target, *, secret, max_kdf_memory, threads, progress))]
 pub fn decrypt_file(
     py: Python<'_>,
     source: Place,
     target: Py<PyAny>,
-    key: Option<In<'_, '_>>,
-    passphrase: Option<Bound<'_, PyAny>>,
+    secret: &Secret,
     max_kdf_memory: Option<u32>,
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let (secret, limits) = (self::secret(key, passphrase)?, kdf_limits(max_kdf_memory));
+    let limits = kdf_limits(max_kdf_memory);
+    convert(py, source, target, secret, progress, threads, false, |run, secret, threads, files| {
+        let decryptor = Decryptor::new(secret).kdf_limits(limits);
+        let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+        match threads {
+            Some(threads) => decryptor.threads(threads),
+            None => decryptor,
+        }
+        .run(files.0, files.1)
+    })
+}
+
+/// The input and the output.
+type Files = (Box<dyn Read + Send>, Box<dyn Write + Send>);
+
+/// Reads a file and writes another one, on a new thread unless `alone` is true.
+#[allow(clippy::too_many_arguments)] // of the functions above
+fn convert(
+    py: Python<'_>,
+    source: Place,
+    target: Py<PyAny>,
+    secret: &Secret,
+    progress: Option<Py<PyAny>>,
+    threads: Option<NonZero<usize>>,
+    alone: bool,
+    work: impl FnOnce(&Run, &OwnedSecret, Option<NonZero<usize>>, Files) -> Result<Summary, Error>
+    + Send,
+) -> PyResult<u64> {
     let (home, calls) = Home::new();
     let run = Run::new(&home, progress, source.name(py));
-    let (input, output) = (input(py, source, &home)?, self::target(py, target, &home)?);
-    let result = home.work(
-        py,
-        calls,
-        false,
-        |error| run.stop(error),
-        |alone| {
-            let decryptor = Decryptor::new(&secret).kdf_limits(limits);
-            let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
-            match only_one(alone, threads) {
-                Some(threads) => decryptor.threads(threads),
-                None => decryptor,
-            }
-            .run(input, output)
-        },
-    );
-    run.finish(py, result)
+    let secret = run.secret(&secret.secret);
+    let files = (input(py, source, &home)?, self::target(py, target, &home)?);
+    let work = |alone| {
+        let threads = if alone { Some(NonZero::<usize>::MIN) } else { threads };
+        work(&run, &secret, threads, files)
+    };
+    let result = home.work(py, calls, alone, |error| run.stop(error), work);
+    run.finish(py, result).map(|summary| summary.bytes)
 }
 
 pub const AGAIN: &str = "an encrypted file was used again before an earlier call had ended";
@@ -431,24 +477,24 @@ fn closed() -> PyErr {
 #[pymethods]
 impl FileWriter {
     #[new]
-    #[pyo3(signature = (target, *, key, passphrase, algorithm, chunk_size, kdf))]
+    #[pyo3(signature = (target, *, secret, algorithm, chunk_size, kdf))]
     fn new(
         py: Python<'_>,
         target: Py<PyAny>,
-        key: Option<In<'_, '_>>,
-        passphrase: Option<Bound<'_, PyAny>>,
+        secret: &Secret,
         algorithm: Name,
         chunk_size: usize,
         kdf: Option<Costs>,
     ) -> PyResult<Self> {
-        check_new_passphrase(passphrase.as_ref())?;
-        let secret = self::secret(key, passphrase)?;
+        secret.check_new()?;
         let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
+        let run = Run::here(None);
+        let secret = run.secret(&secret.secret);
         let writer = Writer::new(Object::new(target, None));
         let target = writer.object.object.clone();
         let writer =
             py.detach(|| EncryptWriter::with(&secret, algorithm.0, chunk_size, kdf, writer));
-        let writer = writer.map_err(|error| file_error(py, error, None))?;
+        let writer = run.finish(py, writer)?;
         Ok(Self { writer: Turns::new(Some(writer), AGAIN), target, position: AtomicU64::new(0) })
     }
 
@@ -486,12 +532,6 @@ impl FileWriter {
             let writer = writer.take().ok_or_else(closed)?;
             py.detach(|| writer.finish()).map(drop).map_err(|error| file_error(py, error, None))
         })
-    }
-
-    /// Drops the writer without writing the end of the file.
-    fn abandon(&self, py: Python<'_>) -> PyResult<()> {
-        // Drop it after unlocking, because that may run the destructor of a Python object.
-        self.writer.with(py, |writer| Ok(writer.take())).map(drop)
     }
 }
 

@@ -25,11 +25,13 @@ mod storage;
 mod system;
 mod turns;
 
-use pyo3::prelude::*;
+use pyo3::pymodule;
 
 /// AEGIS (RFC 10032): the native part.
 #[pymodule(gil_used = false)]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::algorithm::{backend, generate_key, generate_nonce, key_size};
     #[pymodule_export]
@@ -40,7 +42,7 @@ mod _native {
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]
     use super::file::{
-        FileWriter, chunk_size_of, decrypt_file, encrypt_file, format_key_file, load_key,
+        FileWriter, Secret, chunk_size_of, decrypt_file, encrypt_file, format_key_file, load_key,
         needs_passphrase, plaintext_size,
     };
     #[pymodule_export]
@@ -60,4 +62,10 @@ mod _native {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // An exception of open_many() has a number.
+        module.getattr("VerificationError")?.setattr("index", module.py().None())
+    }
 }

@@ -115,6 +115,25 @@ impl Output {
     fn discard(&self, py: Python<'_>) {
         *lock(py, &self.0) = None;
     }
+
+    fn __enter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    /// Commits it, or discards it if an exception leaves `with`.
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: Option<Bound<'_, PyAny>>,
+        _value: Bound<'_, PyAny>,
+        _traceback: Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        if kind.is_none() {
+            return self.commit(py);
+        }
+        self.discard(py);
+        Ok(())
+    }
 }
 
 pub fn forked() -> PyErr {

@@ -243,11 +243,15 @@ impl KeyStream {
     fn read<'py>(
         &self,
         py: Python<'py>,
-        size: Option<usize>,
+        size: Option<isize>,
         into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut target = match (size, into) {
-            (Some(size), into) => Target::new(py, into, size)?,
+            (Some(size), into) => {
+                let negative =
+                    |_| PyValueError::new_err(format!("size must not be negative, but is {size}"));
+                Target::new(py, into, size.try_into().map_err(negative)?)?
+            }
             (None, Some(into)) => Target::whole(into)?,
             (None, None) => return Err(PyValueError::new_err("pass a size or a buffer")),
         };

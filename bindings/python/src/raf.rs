@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::algorithm::Name;
 use crate::buffer::{In, Out, Target, bytes_or_none, work_on};
 use crate::error::{OrRaiseIn, raf_error};
-use crate::file::{file_error, passphrase, read_key_file};
+use crate::file::{Run, file_error, passphrase, read_key_file};
 use crate::storage::{Access, Hash, Place, Store};
 use crate::turns::Turns;
 
@@ -91,8 +91,10 @@ impl Secret {
                 let mut salt = [0; 32];
                 salt[..8].copy_from_slice(b"AEGISRAF");
                 salt[8..].copy_from_slice(file_id);
+                let run = Run::here(None);
+                let passphrase = run.passphrase(passphrase);
                 let key = py.detach(|| passphrase.stretch(&salt, KdfParams::default()));
-                own(&key.map_err(|e| pyo3::exceptions::PyMemoryError::new_err(e.to_string()))?)
+                own(&run.finish(py, key)?)
             }
         };
         match (key, &self.context) {

@@ -16,8 +16,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use crate::buffer::{In, Out, Target};
-use crate::file::{self, AGAIN, Object, Place, Reader, file_error, io_error, kdf_limits, raised};
+use crate::buffer::{Out, Target};
+use crate::file::{
+    AGAIN, Object, Place, Reader, Run, Secret, file_error, io_error, kdf_limits, raised,
+};
 use crate::object;
 use crate::storage::os_error;
 use crate::turns::Turns;
@@ -146,16 +148,16 @@ pub struct FileReader {
 impl FileReader {
     /// Opens a path to a regular file, or a file object.
     #[new]
-    #[pyo3(signature = (source, *, key, passphrase, max_kdf_memory))]
+    #[pyo3(signature = (source, *, secret, max_kdf_memory))]
     fn new(
         py: Python<'_>,
         source: Place,
-        key: Option<In<'_, '_>>,
-        passphrase: Option<Bound<'_, PyAny>>,
+        secret: &Secret,
         max_kdf_memory: Option<u32>,
     ) -> PyResult<Self> {
-        let (secret, limits) = (file::secret(key, passphrase)?, kdf_limits(max_kdf_memory));
-        let name = source.name(py);
+        let (name, limits) = (source.name(py), kdf_limits(max_kdf_memory));
+        let run = Run::here(name.clone());
+        let secret = run.secret(&secret.secret);
         let (source, object) = match source {
             Place::Path(path) => {
                 let open = || {
@@ -181,7 +183,7 @@ impl FileReader {
             }
             (None, None) => unreachable!("a path was opened"),
         });
-        let inner = opened.map_err(|error| file_error(py, error, name.as_deref()))?;
+        let inner = run.finish(py, opened)?;
         Ok(Self { inner, source: object, name, position: AtomicU64::new(0) })
     }
 

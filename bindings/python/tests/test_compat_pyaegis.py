@@ -955,10 +955,8 @@ def test_exit_wipes():
         session.verify(bytes(32))
 
 
-def test_storages_without_pread(tmp_path, monkeypatch):
-    """The same on Windows."""
-    monkeypatch.delattr(os, "pread", raising=False)
-    monkeypatch.delattr(os, "pwrite", raising=False)
+def test_storages_are_shared(tmp_path):
+    """The threads of a program and those that decrypt use one position."""
     with ours.FileStorage(tmp_path / "file", "w+b") as storage:
         with ours.AegisRaf256X4(storage, bytes(32), create=True, chunk_size=1024) as file:
             file.write(bytes(100_000))

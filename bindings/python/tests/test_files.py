@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import pathlib
@@ -13,9 +12,11 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import palladion
+import palladion.compat.pyaegis as pyaegis
 import pytest
 from palladion import files, raf
 
@@ -79,12 +80,16 @@ def test_pieces(tmp_path: pathlib.Path) -> None:
         assert file.readable() and file.seekable() and not file.writable()
         assert file.read(10) == content[:10]
         assert b"".join(iter(lambda: file.read(999), b"")) == content[10:]
+        for read in (file.read, file.read1, file.raw.read):  # type: ignore[attr-defined]
+            file.seek(49_990)
+            assert read(1 << 40) == content[49_990:]
     with pytest.raises(ValueError, match="closed"):
         file.read()
-    with files.open(path, "wt", key=KEY, encoding="utf-8", newline="\n") as lines:
-        lines.write("Grüße\nund mehr\n")
-    with files.open(path, "rt", key=KEY, encoding="utf-8") as lines:
-        assert list(lines) == ["Grüße\n", "und mehr\n"]
+    for encoding in ("utf-8", "utf-16", "utf-32"):
+        with files.open(path, "wt", key=KEY, encoding=encoding, newline="\n") as lines:
+            lines.write("Grüße\nund mehr\n")
+        with files.open(path, "rt", key=KEY, encoding=encoding) as lines:
+            assert list(lines) == ["Grüße\n", "und mehr\n"]
     with pytest.raises(FileExistsError, match="overwrite"):
         files.open(path, "xb", key=KEY)
     for mode in ("a", "r+b", "rbt", "", "wbx"):
@@ -126,29 +131,6 @@ def test_names_modes_and_positions(tmp_path: pathlib.Path) -> None:
         writer.tell()
 
 
-def test_what_is_not_complete_does_not_appear(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-    for mode in ("wb", "wt"):
-        target = files.open(path, mode, key=KEY)  # type: ignore[call-overload]
-        with pytest.raises(RuntimeError), target as file:
-            file.write(b"new" if mode == "wb" else "new")
-            raise RuntimeError("on the way")
-        assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
-    file = files.open(path, "wb", key=KEY)
-    file.write(b"new")
-    with pytest.warns(ResourceWarning, match="was removed"):
-        del file
-    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["file"]
-    # A file object gets no end, so readers reject it as incomplete.
-    out = io.BytesIO()
-    with pytest.raises(RuntimeError), files.EncryptWriter(out, key=KEY) as writer:
-        writer.write(b"text")
-        raise RuntimeError("on the way")
-    with pytest.raises(files.TruncatedError):
-        opened(out.getvalue())
-
-
 def test_passphrases() -> None:
     made = sealed(b"text", key=None, passphrase="Grüße", kdf=CHEAP)
     assert opened(made, key=None, passphrase="Grüße") == b"text"
@@ -174,68 +156,6 @@ def test_passphrases() -> None:
     for chunk_size in (0, 512, 1025, 1 << 25):
         with pytest.raises(ValueError, match="power of two"):
             sealed(b"", chunk_size=chunk_size)
-
-
-def test_accidents() -> None:
-    content = text(3000)
-    made = sealed(content, chunk_size=1024)
-    with pytest.raises(files.WrongKeyError):
-        opened(made, key=bytes(32))
-    with pytest.raises(files.NotPalladionError):
-        opened(b"something else")
-    with pytest.raises(files.TrailingDataError) as raised:
-        opened(made + b"x")
-    assert raised.value.offset == len(made)
-    for cut in range(0, len(made), 7):
-        with pytest.raises(files.TruncatedError) as raised:
-            opened(made[:cut])
-        assert raised.value.offset == cut
-        with pytest.raises(files.TruncatedError):
-            files.DecryptReader(io.BytesIO(made[:cut]), key=KEY).read()
-    for place in range(128, len(made), 5):
-        changed = bytearray(made)
-        changed[place] ^= 1
-        out = io.BytesIO()
-        with pytest.raises(files.FileError) as raised:
-            files.decrypt_file(io.BytesIO(changed), out, key=KEY, threads=2)
-        chunk = (place - 128) // (1024 + 36)
-        assert raised.value.chunk == chunk
-        # A correct beginning was written.
-        assert out.getvalue() == content[: 1024 * chunk]
-    newer = bytearray(made)
-    newer[8] = 2
-    with pytest.raises(files.DamagedError, match="header"):
-        opened(bytes(newer))
-
-
-def changed(file: bytes, *fields: tuple[int, bytes]) -> bytes:
-    """Changes fields of a header (docs/file-format.md) and corrects the checksum."""
-    header = bytearray(file[:96])
-    for at, value in fields:
-        header[at : at + len(value)] = value
-    return bytes(header) + hashlib.sha256(header).digest() + file[128:]
-
-
-def test_what_another_version_may_have_made() -> None:
-    made = sealed(b"text")
-    assert opened(changed(made)) == b"text"
-    for field, message in (
-        ((8, b"\x02"), "version 2"),
-        ((9, b"\x63"), "algorithm.*99"),
-        ((15, b"\x01"), "reserved"),
-    ):
-        with pytest.raises(files.UnsupportedError, match=message) as raised:
-            opened(changed(made, field))
-        assert raised.value.hint and "newer" in raised.value.hint, raised.value.hint
-    # 2 GiB of memory; 17 passes.
-    for kdf, message in (
-        ((1 << 21, 1, 1), "memory in KiB 2097152, at most 1048576"),
-        ((64, 17, 1), "passes 17, at most 16"),
-    ):
-        costs = b"".join(n.to_bytes(4, "little") for n in kdf)
-        with pytest.raises(files.TooCostlyError, match=message) as raised:
-            opened(changed(made, (10, b"\x01"), (48, costs)), key=None, passphrase="x")
-        assert raised.value.hint and "hostile" in raised.value.hint, raised.value.hint
 
 
 def test_costs_that_the_caller_allows(tmp_path: pathlib.Path) -> None:
@@ -334,48 +254,6 @@ def test_too_little_memory() -> None:
         "MemoryError: not enough memory for the passphrase",
         "MemoryError: not enough memory for the message",
     ]
-
-
-class Failing(io.RawIOBase):
-    """A file object that raises after some bytes."""
-
-    def __init__(self, content: bytes = b"", after: int = 0) -> None:
-        self.content, self.left = io.BytesIO(content), after
-
-    def read(self, size: int = -1) -> bytes:
-        if self.left <= 0:
-            raise LookupError("the reader's own")
-        data = self.content.read(min(size, 500))
-        self.left -= len(data)
-        return data
-
-    def write(self, data: Any) -> int:
-        if self.left <= 0:
-            raise LookupError("the writer's own")
-        n = min(len(data), 500)
-        self.left -= n
-        return n
-
-
-def test_what_file_objects_raise_comes_out() -> None:
-    content = text(10_000)
-    made = sealed(content, chunk_size=1024)
-    assert opened(made, key=KEY) == content
-    for after in (0, 200, 5000):
-        with pytest.raises(LookupError, match="the reader's own"):
-            reader: Any = Failing(content, after)
-            files.encrypt_file(reader, io.BytesIO(), key=KEY, chunk_size=1024)
-        with pytest.raises(LookupError, match="the reader's own"):
-            reader = Failing(made, after)
-            files.decrypt_file(reader, io.BytesIO(), key=KEY)
-        with pytest.raises(LookupError, match="the writer's own"):
-            writer: Any = Failing(after=after)
-            files.encrypt_file(io.BytesIO(content), writer, key=KEY, chunk_size=1024)
-        with pytest.raises(LookupError, match="the writer's own"):
-            writer = Failing(after=after)
-            files.decrypt_file(io.BytesIO(made), writer, key=KEY)
-    with pytest.raises(ZeroDivisionError):
-        files.encrypt_file(io.BytesIO(content), io.BytesIO(), key=KEY, progress=lambda n: n // 0)
 
 
 def test_paths(tmp_path: pathlib.Path) -> None:
@@ -564,3 +442,82 @@ def test_threads_share_a_writer() -> None:
     # Each write is in one piece, in whatever order they came.
     found = sorted(content[i : i + 100] for i in range(0, len(content), 100))
     assert found == [bytes([i]) * 100 for i in range(4) for _ in range(50)]
+
+
+# Secrets
+
+
+def written(file: Any, target: io.BytesIO, secret: dict[str, Any]) -> bytes:
+    with file:
+        file.write(b"text")
+    return opened(target.getvalue(), **{"key": None, **secret})
+
+
+def on_disk(wipe: Callable[[], None], secret: Any, **options: Any) -> Any:
+    fsspec = pytest.importorskip("fsspec", minversion="2025.10")
+    costs = list(CHEAP)
+    fs = fsspec.filesystem("palladion", target_protocol="memory", kdf=costs, **options, **secret)
+    wipe()
+    costs[0] = 0
+    fs.pipe_file("secret", b"text")
+    return opened(fs.fs.cat_file("secret"), **{"key": None, **TRUE[[*secret][0]]})
+
+
+def raf_file(wipe: Callable[[], None], secret: Any, **options: Any) -> bytes:
+    store = io.BytesIO()
+    file = raf.open(store, "w+b", **secret, **options)
+    wipe()
+    with file:
+        file.write(b"text")
+    with raf.open(store, **TRUE[[*secret][0]], **{name: KEY for name in options}) as again:
+        return again.read()
+
+
+def stream(make: Callable[..., Any]) -> Callable[..., bytes]:
+    def work(wipe: Callable[[], None], secret: dict[str, Any]) -> bytes:
+        target = io.BytesIO()
+        file = make(target, kdf=CHEAP, **secret)
+        wipe()
+        return written(file, target, TRUE[[*secret][0]])
+
+    return work
+
+
+def used(make: Callable[[Any], Any], use: Callable[[Any], bytes]) -> Callable[..., bytes]:
+    def work(wipe: Callable[[], None], secret: dict[str, Any]) -> bytes:
+        made = make(secret["key"])
+        wipe()
+        return use(made)
+
+    return work
+
+
+TRUE: dict[str, dict[str, Any]] = {"key": {"key": KEY}, "passphrase": {"passphrase": KEY}}
+KEEPERS: list[tuple[str, Callable[..., bytes]]] = [
+    ("key", used(palladion.Cipher, lambda cipher: cipher.encrypt(KEY, b"text"))),
+    ("key", used(lambda key: palladion.Cipher(KEY).encryptor(key), lambda e: e.update(b"text"))),
+    ("key", used(palladion.Mac, lambda mac: mac.digest())),
+    ("key", used(lambda key: palladion.Mac(KEY, nonce=key), lambda mac: mac.digest())),
+    ("key", used(palladion.KeyStream, lambda stream: stream.read(9))),
+    ("key", used(lambda key: pyaegis.AegisMac256(key, KEY), lambda mac: mac.final())),
+    ("key", used(lambda key: pyaegis.AegisStreamEncrypt256(key, KEY), lambda e: e.final()[1])),
+    *[
+        (kind, work)
+        for kind in ("key", "passphrase")
+        for work in (
+            stream(files.EncryptWriter),
+            stream(lambda target, **options: files.open(target, "wb", **options)),
+            on_disk,
+            raf_file,
+        )
+    ],
+    ("key", lambda wipe, secret: raf_file(wipe, secret, context=secret["key"])),
+]
+
+
+@pytest.mark.parametrize("kind,work", KEEPERS)
+def test_secrets_are_copied(kind: str, work: Callable[..., bytes]) -> None:
+    """A caller may wipe its buffer as soon as something has been made with it."""
+    secret = bytearray(KEY)
+    result = work(lambda: secret.__setitem__(slice(None), bytes(32)), {kind: secret})
+    assert secret == bytes(32) and result == work(lambda: None, {kind: bytearray(KEY)})

@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-import palladion
 import pytest
 from palladion import files, raf
 
@@ -276,26 +275,6 @@ def test_what_is_refused(folder: pathlib.Path) -> None:
     with pytest.raises(FileNotFoundError, match="none"):
         files.encrypt_file("none", "in", key=KEY, overwrite=True)
     assert sorted(os.listdir()) == ["f.raf", "folder", "in", "link", "my.key"]
-
-
-def test_permissions(folder: pathlib.Path) -> None:
-    def mode(name: str) -> int:
-        return stat.S_IMODE(os.stat(name).st_mode)
-
-    umask = os.umask(0o027)
-    try:
-        files.encrypt_file("in", "new", key=KEY)
-        with files.open("other", "wb", key=KEY):
-            pass
-        files.save_key("second.key", KEY)
-        assert [mode(name) for name in ("new", "other", "second.key")] == [0o640, 0o640, 0o600]
-        os.chmod("new", 0o4604)
-        os.chmod("second.key", 0o644)
-        files.encrypt_file("in", "new", key=KEY, overwrite=True)
-        files.save_key("second.key", KEY, overwrite=True)
-        assert [mode(name) for name in ("new", "second.key")] == [0o604, 0o600]
-    finally:
-        os.umask(umask)
 
 
 def test_the_program_changes_its_directory(folder: pathlib.Path) -> None:

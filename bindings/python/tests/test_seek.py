@@ -19,7 +19,6 @@ from palladion import files
 
 KEY = bytes(range(32))
 CHUNK = 1024
-SEALED = CHUNK + 36
 BIG = 1 << 20
 
 
@@ -190,62 +189,7 @@ def test_fifos(tmp_path: pathlib.Path) -> None:
     writer.join()
 
 
-# Damage
-
-
-def assert_read(file: Any, content: bytes, spoilt: range) -> None:
-    """Checks that reads fail where a chunk is damaged, and nowhere else."""
-    for chunk in range(-(-len(content) // CHUNK)):
-        for start, size in ((chunk * CHUNK, CHUNK), (chunk * CHUNK + 100, 10)):
-            file.seek(start)
-            if chunk in spoilt:
-                with pytest.raises(files.DamagedError) as raised:
-                    file.read(size)
-                assert (raised.value.chunk, raised.value.offset) == (chunk, 128 + chunk * SEALED)
-            else:
-                assert file.read(size) == content[start : start + size]
-
-
-@pytest.mark.parametrize("below", ["path", "object"])
-def test_damage(below: str, tmp_path: pathlib.Path) -> None:
-    content = text(4 * CHUNK + 100)
-    made, path = sealed(content), tmp_path / "file"
-
-    def opened(whole: bytes) -> files.DecryptReader:
-        path.write_bytes(whole)
-        return files.DecryptReader(path if below == "path" else io.BytesIO(whole), key=KEY)
-
-    for chunk in range(4):
-        for at in (0, 7, 500, SEALED - 1):
-            whole = bytearray(made)
-            whole[128 + chunk * SEALED + at] ^= 1
-            assert_read(opened(whole), content, range(chunk, chunk + 1))
-            with pytest.raises(files.DamagedError) as raised:
-                opened(whole).read()
-            assert raised.value.chunk == chunk
-    # The last chunk is read when the file is opened.
-    for at in range(128 + 4 * SEALED, len(made), 3):
-        whole = bytearray(made)
-        whole[at] ^= 1
-        with pytest.raises(files.FileError) as failed:
-            opened(whole)
-        assert failed.value.chunk == 4 and failed.value.offset is not None
-    borders = {128 + k * SEALED + d for k in range(5) for d in (0, 1)}
-    for cut in {*range(0, len(made), 97), *borders}:
-        with pytest.raises(files.TruncatedError) as failed:
-            opened(made[:cut])
-        assert failed.value.offset == cut
-    for more in (b"x", bytes(36), made[-136:], bytes(5000)):
-        with pytest.raises(files.TrailingDataError) as failed:
-            opened(made + more)
-        assert failed.value.offset == len(made)
-    one, two = made[128:][:SEALED], made[128 + SEALED :][:SEALED]
-    swapped = made[:128] + two + one + made[128 + 2 * SEALED :]
-    assert_read(opened(swapped), content, range(2))
-    other = sealed(content)
-    assert_read(opened(made[:128] + other[128:][:SEALED] + made[128 + SEALED :]), content, range(1))
-    with pytest.raises(files.WrongKeyError):
-        files.DecryptReader(path, key=bytes(32))
+# Damage: see test_answers.py
 
 
 @pytest.mark.parametrize("below", ["path", "object"])
@@ -315,12 +259,12 @@ def test_threads_share_a_reader(below: str, tmp_path: pathlib.Path) -> None:
 
 
 def test_little_is_fetched() -> None:
-    """Header and last chunk to open, then the chunks that are read, each once."""
+    """Header, first frame and last chunk to open, then the chunks that are read, each once."""
     size = 20 * BIG
     below = Counting(sealed(text(size), BIG))
     sealed_len = BIG + 36
     with files.open(below, key=KEY) as file:
-        assert below.count == 128 + sealed_len
+        assert below.count == 132 + sealed_len
         for start, fetched in (
             (5 * BIG + 1000, 1),  # one chunk
             (5 * BIG + 9000, 0),  # which is kept
@@ -331,6 +275,11 @@ def test_little_is_fetched() -> None:
             file.seek(start)
             file.read(4096)
             assert below.count == fetched * sealed_len, start
+        below.count = 0
+        for n in range(20):  # two readers in turn
+            file.seek((n % 2 * 10 + 3) * BIG + 20_000 * n)
+            file.read(10_000)
+        assert below.count == 2 * sealed_len
         below.count = 0
         file.seek(0)
         shutil.copyfileobj(file, io.BytesIO(), 300_000)
@@ -364,32 +313,6 @@ def test_zip_and_tar(tmp_path: pathlib.Path) -> None:
         assert member and member.read() == b"needle"
         member = tar.extractfile("large")
         assert member and member.seek(BIG) == BIG and member.read() == content[BIG:]
-
-
-def test_numpy(tmp_path: pathlib.Path) -> None:
-    np = pytest.importorskip("numpy")
-    path, array = tmp_path / "array", np.arange(100_000).reshape(100, 1000)
-    for save, load in (
-        (lambda file: np.save(file, array), np.load),
-        (lambda file: np.savez(file, array=array), lambda file: np.load(file)["array"]),
-    ):
-        with files.open(path, "wb", key=KEY) as target:
-            save(target)
-        with files.open(path, key=KEY) as file:
-            assert (load(file) == array).all()
-
-
-def test_pillow(tmp_path: pathlib.Path) -> None:
-    image = pytest.importorskip("PIL.Image")
-    picture, path = image.new("RGB", (300, 200), (1, 2, 3)), tmp_path / "picture"
-    for kind in ("PNG", "TIFF"):
-        with files.open(path, "wb", key=KEY) as target:
-            out = io.BytesIO()
-            picture.save(out, kind)
-            target.write(out.getvalue())
-        with files.open(path, key=KEY) as file, image.open(file) as found:
-            assert found.format == kind and found.size == (300, 200)
-            assert found.getpixel((7, 7)) == (1, 2, 3)
 
 
 def test_parquet() -> None:

@@ -23,7 +23,7 @@ def messages(key: bytes) -> bytes:
     try:
         return cipher.decrypt_detached(nonce, ciphertext, tag) + pieces + many[0]
     except palladion.VerificationError as error:
-        return str(error).encode()
+        return b"" if error.index is None else str(error.index + 1).encode()
 
 
 def authentic(key: bytes, data: bytearray) -> str:
@@ -39,6 +39,9 @@ def encrypted_files(key: bytes) -> str | None:
     try:
         with files.open("notes", "wt", passphrase="secret") as text:
             text.write(str(written))
+            text.commit()
+        with files.open("notes", "wb", key=key, chunk_size=1024) as binary:
+            binary.discard()
         with files.open("notes", key=files.load_key("my.key"), max_kdf_memory=1 << 21) as file:
             file.seek(3)
             return file.read().decode()
@@ -56,6 +59,13 @@ def arrays(cipher: palladion.Cipher, array: NDArray[np.uint8]) -> NDArray[np.uin
 def middle(path: str, key: bytes) -> bytes:
     with files.DecryptReader(path, key=key) as reader:
         return reader.pread(10, reader.seek(-10, 2))
+
+
+def mistakes(key: bytes) -> None:
+    palladion.Cipher(key, "AEGIS-257")  # type: ignore[arg-type]
+    palladion.Cipher(key, tag_size=12)  # type: ignore[arg-type]
+    raf.open("disk.raf", "rt", key=key)  # type: ignore[arg-type]
+    files.open("notes", chunk_sizes=1024)  # type: ignore[call-overload]
 
 
 def any_mode(mode: str, path: bytes) -> tuple[str, int]:

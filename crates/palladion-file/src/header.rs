@@ -240,12 +240,12 @@ impl Header {
     /// everything before the commitment.
     fn derive(&self, secret: Secret<'_>) -> Result<(Cipher, Tag<32>), Error> {
         let salt: &[u8; 32] = self.bytes[SALT].try_into().expect("32 bytes");
-        let mut stretched = Zeroizing::new([0; 32]);
+        let stretched;
         let master = match (self.secret, secret) {
             (SecretKind::Key, Secret::Key(key)) => key.as_bytes(),
             (SecretKind::Passphrase(kdf), Secret::Passphrase(passphrase)) => {
-                kdf.stretch(passphrase.as_bytes(), salt, &mut stretched)?;
-                &stretched
+                stretched = passphrase.stretch(salt, kdf)?;
+                stretched.as_bytes()
             }
             (SecretKind::Key, Secret::Passphrase(_)) => return Err(Error::NeedsKey),
             (SecretKind::Passphrase(_), Secret::Key(_)) => return Err(Error::NeedsPassphrase),

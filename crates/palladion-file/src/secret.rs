@@ -1,6 +1,10 @@
 //! The secret of the user: a master key or a passphrase.
 
-use std::fmt;
+use std::collections::VecDeque;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{fmt, thread};
 
 use hkdf::Hkdf;
 use palladion::Tag;
@@ -228,21 +232,51 @@ impl fmt::Debug for MasterKey {
 /// let passphrase = Passphrase::new("correct horse battery staple");
 /// ```
 #[derive(Clone)]
-pub struct Passphrase(Zeroizing<Vec<u8>>);
+pub struct Passphrase {
+    bytes: Zeroizing<Vec<u8>>,
+    /// The keys that were stretched last, the oldest first. Clones share them.
+    stretched: Arc<Mutex<VecDeque<Stretched>>>,
+    is_interrupted: Option<Interrupt>,
+}
+
+type Interrupt = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// What a passphrase became for one salt.
+struct Stretched {
+    salt: [u8; 32],
+    params: KdfParams,
+    /// Boxed, so that nothing copies it when the list grows.
+    key: Box<MasterKey>,
+}
+
+/// The most keys that a passphrase keeps.
+const KEPT: usize = 1024;
+/// How often a call that waits for Argon2id asks whether it is interrupted.
+const LOOK: Duration = Duration::from_millis(50);
 
 impl Passphrase {
     /// Takes ownership of a passphrase.
     pub fn new(passphrase: impl Into<Vec<u8>>) -> Self {
-        Self(Zeroizing::new(passphrase.into()))
+        let bytes = Zeroizing::new(passphrase.into());
+        Self { bytes, stretched: Arc::default(), is_interrupted: None }
+    }
+
+    /// Returns the passphrase with a function that can end the wait for Argon2id. It is called
+    /// several times a second, and once it returns true, the waiting call fails with
+    /// [`Error::Cancelled`]. Argon2id itself cannot be stopped: a thread of its own finishes it.
+    #[must_use]
+    pub fn interruptible(self, is_interrupted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { is_interrupted: Some(Arc::new(is_interrupted)), ..self }
     }
 
     /// Derives a master key from the passphrase and a salt with Argon2id, for formats other than
     /// Palladion's own, which does this itself. The salt is public, and every use needs a different
-    /// one.
+    /// one. The passphrase and its clones keep the last 1024 keys, so opening a file again takes no
+    /// time.
     ///
     /// # Errors
     ///
-    /// [`Error::KdfMemory`].
+    /// [`Error::KdfMemory`], and [`Error::Cancelled`] after [`interruptible`](Self::interruptible).
     ///
     /// ```
     /// use palladion_file::{KdfParams, Passphrase};
@@ -253,19 +287,51 @@ impl Passphrase {
     /// # Ok::<(), palladion_file::Error>(())
     /// ```
     pub fn stretch(&self, salt: &[u8; 32], params: KdfParams) -> Result<MasterKey, Error> {
-        let mut key = Zeroizing::new([0; 32]);
-        params.stretch(self.as_bytes(), salt, &mut key)?;
-        Ok(MasterKey(key))
+        let is_it = |known: &&Stretched| known.salt == *salt && known.params == params;
+        if let Some(known) = self.stretched().iter().find(is_it) {
+            return Ok(MasterKey::clone(&known.key));
+        }
+        let key = self.stretch_anew(*salt, params)?;
+        let copy = MasterKey::clone(&key);
+        let mut stretched = self.stretched();
+        if stretched.len() == KEPT {
+            stretched.pop_front();
+        }
+        stretched.push_back(Stretched { salt: *salt, params, key });
+        Ok(copy)
+    }
+
+    fn stretched(&self) -> MutexGuard<'_, VecDeque<Stretched>> {
+        self.stretched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stretch_anew(&self, salt: [u8; 32], params: KdfParams) -> Result<Box<MasterKey>, Error> {
+        let bytes = self.bytes.clone();
+        let stretch = move || {
+            let mut key = Box::new(MasterKey::from([0; 32]));
+            params.stretch(&bytes, &salt, &mut key.0).map(|()| key)
+        };
+        let Some(is_interrupted) = &self.is_interrupted else { return stretch() };
+        let (sender, result) = sync_channel(1);
+        let (work, here) = (stretch.clone(), stretch);
+        let send = move || drop(sender.send(work()));
+        if thread::Builder::new().spawn(send).is_err() {
+            return here(); // the system allows no more threads
+        }
+        loop {
+            match result.recv_timeout(LOOK) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) if !is_interrupted() => {}
+                Err(RecvTimeoutError::Timeout) => return Err(Error::Cancelled),
+                Err(RecvTimeoutError::Disconnected) => panic!("Argon2id panicked"),
+            }
+        }
     }
 
     /// Returns whether it has no bytes. No file can be encrypted with such a passphrase.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.0
+        self.bytes.is_empty()
     }
 }
 
@@ -274,7 +340,7 @@ impl ZeroizeOnDrop for Passphrase {}
 /// Compares in constant time for passphrases of one length.
 impl PartialEq for Passphrase {
     fn eq(&self, other: &Self) -> bool {
-        self.as_bytes().ct_eq(other.as_bytes()).into()
+        self.bytes.ct_eq(&other.bytes).into()
     }
 }
 
@@ -391,6 +457,36 @@ mod tests {
         for other in ["", "on", "One", "one\0"] {
             assert!(Passphrase::new("one") != Passphrase::new(other), "{other:?}");
         }
+    }
+
+    #[test]
+    fn stretched_once() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = interrupted.clone();
+        let plain = Passphrase::new("words");
+        let passphrase = plain.clone().interruptible(move || flag.load(Ordering::Relaxed));
+        let stretch = |salt: u64, params: KdfParams| {
+            let mut bytes = [0; 32];
+            bytes[..8].copy_from_slice(&salt.to_le_bytes());
+            passphrase.stretch(&bytes, params)
+        };
+        let cheap = KdfParams::new(8, 1, 1).unwrap();
+        let first = stretch(0, cheap).unwrap();
+        assert_eq!(plain.stretched().len(), 1);
+        assert_eq!(stretch(0, cheap).unwrap(), first);
+        assert_eq!(plain.stretched().len(), 1);
+        assert_ne!(stretch(0, KdfParams::new(8, 2, 1).unwrap()).unwrap(), first);
+        for salt in 1..KEPT as u64 + 10 {
+            stretch(salt, cheap).unwrap();
+        }
+        assert_eq!(plain.stretched().len(), KEPT);
+        assert_eq!(stretch(0, cheap).unwrap(), first);
+        // Argon2id takes seconds for this, and does not end it.
+        interrupted.store(true, Ordering::Relaxed);
+        let costly = KdfParams::new(64 * 1024, 50, 1).unwrap();
+        assert!(matches!(stretch(0, costly), Err(Error::Cancelled)));
+        assert_eq!(stretch(0, cheap).unwrap(), first);
     }
 
     #[test]

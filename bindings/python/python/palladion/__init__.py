@@ -45,7 +45,7 @@ from ._native import (
 )
 
 if TYPE_CHECKING:
-    from ._native import Buffer
+    from ._native import AlgorithmName, Buffer, Name, TagSize
 
 __all__ = [
     "ALGORITHMS",
@@ -88,7 +88,7 @@ class Algorithm(str, enum.Enum):
 
 
 #: The names of the six ciphers.
-ALGORITHMS = tuple(algorithm.value for algorithm in Algorithm)
+ALGORITHMS: tuple[Name, ...] = tuple(algorithm.value for algorithm in Algorithm)
 
 
 def seal(
@@ -96,8 +96,8 @@ def seal(
     message: Buffer,
     ad: Buffer | None = None,
     *,
-    algorithm: str = "AEGIS-256X2",
-    tag_size: int = 32,
+    algorithm: AlgorithmName = "AEGIS-256X2",
+    tag_size: TagSize = 32,
 ) -> bytes:
     """Encrypts a message under a random nonce; returns nonce, ciphertext and tag in one.
 
@@ -113,8 +113,8 @@ def open(
     sealed: Buffer,
     ad: Buffer | None = None,
     *,
-    algorithm: str = "AEGIS-256X2",
-    tag_size: int = 32,
+    algorithm: AlgorithmName = "AEGIS-256X2",
+    tag_size: TagSize = 32,
 ) -> bytes:
     """Decrypts the output of :func:`seal`. Raises :class:`VerificationError` if not authentic."""
     return Cipher(key, algorithm, tag_size=tag_size).open(sealed, ad)

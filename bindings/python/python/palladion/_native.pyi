@@ -1,6 +1,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, Literal, Protocol, TypeVar, final, overload
 
+from . import Algorithm
 from .raf import MerkleHasher, Storage
 
 class HasBuffer(Protocol):
@@ -13,6 +14,12 @@ class Array(Protocol):
     def __array_interface__(self) -> dict[str, Any]: ...
 
 Buffer = HasBuffer | Array
+
+Name = Literal[
+    "AEGIS-128L", "AEGIS-128X2", "AEGIS-128X4", "AEGIS-256", "AEGIS-256X2", "AEGIS-256X4"
+]
+AlgorithmName = Name | Algorithm
+TagSize = Literal[16, 32]
 
 _B = TypeVar("_B", bound=Buffer)
 
@@ -27,23 +34,23 @@ class VerificationError(PalladionError):
     The key, the nonce, the associated data, the algorithm or the tag size is wrong, or the
     ciphertext or the tag was changed. Nothing tells which.
     """
-    index: int
-    """The index of the first message that is not authentic. Only open_many() sets it."""
+    index: int | None
+    """The index of the first message that is not authentic, if open_many() raised it."""
 
-def generate_key(algorithm: str = "AEGIS-256X2") -> bytes:
+def generate_key(algorithm: AlgorithmName = "AEGIS-256X2") -> bytes:
     """A new random key for an algorithm: 16 or 32 bytes."""
-def generate_nonce(algorithm: str = "AEGIS-256X2") -> bytes:
+def generate_nonce(algorithm: AlgorithmName = "AEGIS-256X2") -> bytes:
     """A random nonce for an algorithm: 16 or 32 bytes."""
 def backend() -> str:
     """The name of the backend in use, for example "vaes-avx512" or "portable"."""
-def key_size(algorithm: str) -> int: ...
+def key_size(algorithm: AlgorithmName) -> int: ...
 def mac(
     key: Buffer,
     data: Buffer,
     *,
-    algorithm: str = "AEGIS-256X2",
+    algorithm: AlgorithmName = "AEGIS-256X2",
     nonce: Buffer | None = None,
-    digest_size: int = 32,
+    digest_size: TagSize = 32,
 ) -> bytes:
     """Computes a message authentication code in one call; see Mac."""
 
@@ -62,10 +69,10 @@ class Cipher:
     b'attack at dawn'
     """
     def __new__(
-        cls, key: Buffer, algorithm: str = "AEGIS-256X2", *, tag_size: int = 32
+        cls, key: Buffer, algorithm: AlgorithmName = "AEGIS-256X2", *, tag_size: TagSize = 32
     ) -> Cipher: ...
     @property
-    def algorithm(self) -> str:
+    def algorithm(self) -> Name:
         """The standard's name of the cipher."""
     @property
     def key_size(self) -> int:
@@ -267,7 +274,7 @@ class KeyStream:
     True
     """
     def __new__(
-        cls, key: Buffer, nonce: Buffer | None = None, *, algorithm: str = "AEGIS-256X2"
+        cls, key: Buffer, nonce: Buffer | None = None, *, algorithm: AlgorithmName = "AEGIS-256X2"
     ) -> KeyStream: ...
     @overload
     def read(self, size: int, *, into: None = None) -> bytes:
@@ -303,12 +310,12 @@ class Mac:
         key: Buffer,
         data: Buffer | None = None,
         *,
-        algorithm: str = "AEGIS-256X2",
+        algorithm: AlgorithmName = "AEGIS-256X2",
         nonce: Buffer | None = None,
-        digest_size: int = 32,
+        digest_size: TagSize = 32,
     ) -> Mac: ...
     @property
-    def algorithm(self) -> str:
+    def algorithm(self) -> Name:
         """The standard's name of the cipher."""
     @property
     def name(self) -> str:
@@ -333,13 +340,19 @@ class Mac:
     def __copy__(self) -> Mac: ...
     def __deepcopy__(self, memo: Any) -> Mac: ...
 
+@final
+class Secret:
+    """The secret of files: a key, or a passphrase with the keys that it became."""
+    def __new__(
+        cls, key: Buffer | None, key_file: str | None, passphrase: str | Buffer | None
+    ) -> Secret: ...
+
 def encrypt_file(
     source: Any,
     target: Any,
     *,
-    key: Buffer | None,
-    passphrase: str | Buffer | None,
-    algorithm: str,
+    secret: Secret,
+    algorithm: AlgorithmName,
     chunk_size: int,
     kdf: tuple[int, int, int] | None,
     threads: int | None,
@@ -349,8 +362,7 @@ def decrypt_file(
     source: Any,
     target: Any,
     *,
-    key: Buffer | None,
-    passphrase: str | Buffer | None,
+    secret: Secret,
     max_kdf_memory: int | None,
     threads: int | None,
     progress: Callable[[int], object] | None,
@@ -362,9 +374,8 @@ class FileWriter:
         cls,
         target: BinaryIO,
         *,
-        key: Buffer | None,
-        passphrase: str | Buffer | None,
-        algorithm: str,
+        secret: Secret,
+        algorithm: AlgorithmName,
         chunk_size: int,
         kdf: tuple[int, int, int] | None,
     ) -> FileWriter: ...
@@ -372,7 +383,6 @@ class FileWriter:
     def tell(self) -> int: ...
     def flush(self) -> None: ...
     def finish(self) -> None: ...
-    def abandon(self) -> None: ...
 
 @final
 class FileReader:
@@ -380,8 +390,7 @@ class FileReader:
         cls,
         source: str | BinaryIO,
         *,
-        key: Buffer | None,
-        passphrase: str | Buffer | None,
+        secret: Secret,
         max_kdf_memory: int | None,
     ) -> FileReader: ...
     @property
@@ -407,6 +416,8 @@ class Output:
     def write(self, data: Buffer) -> int: ...
     def commit(self) -> None: ...
     def discard(self) -> None: ...
+    def __enter__(self) -> Output: ...
+    def __exit__(self, kind: Any, _value: Any, _traceback: Any) -> None: ...
 
 def descriptor(path: str) -> int | None: ...
 def needs_passphrase(beginning: Buffer) -> bool: ...
@@ -468,7 +479,7 @@ class Raf:
         access: str,  # "w" or "x"
         secret: _Secret,
         *,
-        algorithm: str,
+        algorithm: AlgorithmName,
         chunk_size: int,
         merkle: Literal[True] | MerkleHasher | None = None,
         max_chunks: int | None = None,
@@ -485,7 +496,7 @@ class Raf:
         rebuild: bool = True,
     ) -> Raf: ...
     @property
-    def algorithm(self) -> str: ...
+    def algorithm(self) -> Name: ...
     @property
     def chunk_size(self) -> int: ...
     @property
@@ -510,5 +521,5 @@ class Raf:
     def verify_tree(self) -> None: ...
     def close(self) -> None: ...
 
-def raf_probe(storage: str | Storage) -> tuple[str, int, int, bytes]: ...
+def raf_probe(storage: str | Storage) -> tuple[Name, int, int, bytes]: ...
 def raf_derive_master_key(key: Buffer, context: Buffer | None = None) -> bytes: ...

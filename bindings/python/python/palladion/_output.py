@@ -1,18 +1,21 @@
 """Output files that appear only once they are complete, for the modules of this package.
 
-The documentation of the Rust module ``palladion_file::output`` has the rule.
+:class:`NewFile` has the rule. The Rust module ``palladion_file::output`` says how a file appears.
 """
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import stat
-from collections.abc import Iterator
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, cast
 
 from . import _native
+from ._native import PalladionError
 
 
 def is_path(place: object) -> bool:
@@ -20,26 +23,19 @@ def is_path(place: object) -> bool:
     return isinstance(place, (str, bytes, os.PathLike))
 
 
-@contextlib.contextmanager
-def complete(
+def create(
     target: Any, overwrite: bool, *, private: bool = False, **inputs: Any
-) -> Iterator[_native.Output]:
-    """Yields a file, which gets the name ``target`` on success and is removed on failure.
+) -> _native.Output:
+    """Opens a file, which gets the name ``target`` when it is committed, as by ``with``.
 
     ``inputs`` are what it must not be, or None: paths or file objects.
     """
-    output = _native.Output(
+    return _native.Output(
         os.fsdecode(target),
         overwrite=overwrite,
         private=private,
         inputs=[(_words(name), there) for name, there in _there(inputs) if there is not None],
     )
-    try:
-        yield output
-        output.commit()
-    except BaseException:
-        output.discard()
-        raise
 
 
 def refuse_same(target: Any, **inputs: Any) -> None:
@@ -132,3 +128,137 @@ class Layer(io.RawIOBase):
         if self.closed or self._native is None:
             raise ValueError("I/O operation on closed file")
         return cast(int, self._native.tell())
+
+
+_OPEN, _WRITTEN, _COMMITTED, _DISCARDED = range(4)
+
+
+class NewFile:
+    """A file that is being written, and the rule that tells when it is complete.
+
+    ``with`` completes it at its normal end, and discards it if an exception leaves it.
+    :meth:`commit` completes it and :meth:`discard` discards it, at any time and in any thread.
+    :meth:`close` completes it too, but cannot know why it is called. So it discards the file
+
+    - if an exception is being handled that was not being handled when the file was opened. It then
+      raises that exception again, so that nothing hides it;
+    - in another thread than the one that opened the file, where it would see no exception. It then
+      raises :class:`PalladionError`.
+
+    A file that is collected, or left open at the end of the program, is discarded, and so is one
+    of which a write failed.
+    """
+
+    #: Until :meth:`_begin`, there is nothing to complete or discard.
+    _state = _DISCARDED
+    #: Whether a write failed, so that something is missing.
+    _failed = False
+    #: Whether to say so if nobody closed it.
+    _warns = True
+
+    def _begin(self, deferred: bool = False) -> None:
+        """Starts it. If ``deferred``, only commit() publishes it."""
+        self._state, self._deferred = _OPEN, deferred
+        self._process, self._thread = os.getpid(), threading.current_thread()
+        self._handled = sys.exc_info()[1]
+
+    def _finish(self) -> None:
+        """Writes the rest, and closes it."""
+
+    def _publish(self) -> None:
+        """Gives it its name."""
+
+    def _drop(self) -> None:
+        """Closes and removes it."""
+
+    def _note_failure(self, error: BaseException) -> None:
+        """Remembers that a write failed, unless the caller passed no bytes."""
+        self._failed |= not isinstance(error, (TypeError, BufferError))
+
+    def _reach(self, state: int, work: Callable[[], None]) -> None:
+        if self._state >= state:
+            return
+        try:
+            if self._failed:
+                raise OSError("an earlier write failed, so the file was discarded")
+            work()
+        except BaseException:
+            self.discard()
+            raise
+        self._state, self._handled = state, None
+
+    def _complete(self) -> None:
+        self._reach(_WRITTEN, self._finish)
+        if not self._deferred:
+            self._reach(_COMMITTED, self._publish)
+
+    def commit(self) -> None:
+        """Completes the file. An error discards it."""
+        if self._state == _DISCARDED:
+            raise PalladionError(f"{self._called()} was discarded, so it cannot be completed")
+        self._reach(_WRITTEN, self._finish)
+        self._reach(_COMMITTED, self._publish)
+
+    def discard(self) -> None:
+        """Discards the file, unless it is complete."""
+        if self._state < _COMMITTED:
+            self._state, self._handled = _DISCARDED, None
+            self._drop()
+
+    def close(self) -> None:
+        """Completes the file, or discards it and raises the exception that is being handled."""
+        if self._state != _OPEN:
+            return
+        error, thread = sys.exc_info()[1], threading.current_thread()
+        if error is not None and error is not self._handled:
+            try:
+                self.discard()
+            finally:
+                if hasattr(error, "add_note"):
+                    error.add_note(
+                        f"{self._called()} was discarded, because close() was called while this "
+                        "was handled: commit() keeps such a file"
+                    )
+                raise error
+        if thread is not self._thread and not (_is_foreign(thread) and _is_foreign(self._thread)):
+            self.discard()
+            raise PalladionError(
+                f"{self._called()} was closed in another thread than the one that opened it, so it "
+                "was discarded: call commit() before"
+            )
+        self._complete()
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        if exc_type is not None:
+            self.discard()
+        elif self._state == _OPEN:
+            self._complete()
+
+    def _forgotten(self, source: object) -> None:
+        """Discards the file because it, or a layer above it, was collected without close()."""
+        if self._state == _OPEN:
+            self.discard()
+            # In a forked child, the file belongs to the parent.
+            if self._warns and self._process == os.getpid():
+                message = f"{self._called()} was not closed, so it was discarded"
+                warnings.warn(message, ResourceWarning, stacklevel=3, source=source)
+
+    def _dealloc_warn(self, source: object) -> None:
+        # The layers of io call this if one of them was collected and now closes those below it.
+        self._forgotten(source)
+
+    def __del__(self) -> None:
+        self._forgotten(self)
+
+    def _called(self) -> str:
+        name = getattr(self, "name", None)
+        return "the encrypted file" if name is None else f"the encrypted file {name!r}"
+
+
+def _is_foreign(thread: threading.Thread) -> bool:
+    """Whether another language started the thread. No Python code waits above what it calls.
+
+    pyarrow.dataset opens, writes and closes each file in several such threads. It closes only
+    complete files: after an error, it drops the others, which are collected.
+    """
+    return isinstance(thread, threading._DummyThread)

@@ -13,7 +13,9 @@ b'some text'
 
 The secret is one of three: ``key``, 32 random bytes from :func:`palladion.generate_key`;
 ``key_file``, the path of a key file made by :func:`save_key` or ``palladion keygen``; or
-``passphrase``, str or bytes, which is stretched with Argon2id.
+``passphrase``, str or bytes, which is stretched with Argon2id: for each file again, in tenths of a
+second and 64 MiB of memory. To use one passphrase for many files, keep their key in a file with
+that passphrase.
 
 Decryption returns verified data only. A wrong key, a damaged file, a truncated file and data after
 the end raise distinct errors, whose ``hint`` says what to do. A file that can seek is checked for
@@ -33,20 +35,36 @@ the process that created it: a forked child neither finishes nor removes it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import stat
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO, Union, cast, overload
 
 from . import _native, _output
 from ._native import PalladionError, VerificationError
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from typing import Literal, TypedDict
 
-    from ._native import Buffer
+    from typing_extensions import Unpack
+
+    from ._native import AlgorithmName, Buffer
+
+    class _Options(TypedDict, total=False):
+        key: Buffer | None
+        key_file: Path | None
+        passphrase: str | Buffer | None
+        max_kdf_memory: int | None
+        algorithm: AlgorithmName
+        chunk_size: int
+        kdf: tuple[int, int, int] | None
+
+    class _TextOptions(_Options, total=False):
+        encoding: str | None
+        errors: str | None
+        newline: str | None
 
 __all__ = [
     "DamagedError",
@@ -144,13 +162,15 @@ class TooCostlyError(FileError):
 _DEFAULT_CHUNK_SIZE = 1 << 20
 
 
-def _key(
-    key: Buffer | None, key_file: Path | None, passphrase: str | Buffer | None
-) -> Buffer | None:
-    """Returns the key, read from ``key_file`` if that was given, or None for a passphrase."""
-    if (key is None) + (key_file is None) + (passphrase is None) != 2:
-        raise TypeError("pass exactly one of key (32 bytes), key_file and passphrase")
-    return key if key_file is None else load_key(key_file)
+def _secret(
+    key: Buffer | _native.Secret | None,
+    key_file: Path | None = None,
+    passphrase: str | Buffer | None = None,
+) -> _native.Secret:
+    """Returns a copy of the secret."""
+    if isinstance(key, _native.Secret):
+        return key
+    return _native.Secret(key, None if key_file is None else os.fsdecode(key_file), passphrase)
 
 
 def encrypt_file(
@@ -160,7 +180,7 @@ def encrypt_file(
     key: Buffer | None = None,
     key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
-    algorithm: str = "AEGIS-256X2",
+    algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
     kdf: tuple[int, int, int] | None = None,
     threads: int | None = None,
@@ -176,21 +196,15 @@ def encrypt_file(
     the file objects, so that Ctrl-C ends a read or write that waits. ``kdf`` sets the cost of
     Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4).
     """
-    key = _key(key, key_file, passphrase)
-
-    def run(source: Any, target: Any) -> int:
-        return _native.encrypt_file(
-            source,
-            target,
-            key=key,
-            passphrase=passphrase,
-            algorithm=algorithm,
-            chunk_size=chunk_size,
-            kdf=kdf,
-            threads=threads,
-            progress=progress,
-        )
-
+    run = functools.partial(
+        _native.encrypt_file,
+        secret=_secret(key, key_file, passphrase),
+        algorithm=algorithm,
+        chunk_size=chunk_size,
+        kdf=kdf,
+        threads=threads,
+        progress=progress,
+    )
     return _to(source, target, key_file, overwrite, threads, run)
 
 
@@ -216,19 +230,13 @@ def decrypt_file(
     most KiB of memory for it, with at most the work of four passes over that (by default 1048576,
     and at most 16 passes). Files that ask for more raise :class:`TooCostlyError`.
     """
-    key = _key(key, key_file, passphrase)
-
-    def run(source: Any, target: Any) -> int:
-        return _native.decrypt_file(
-            source,
-            target,
-            key=key,
-            passphrase=passphrase,
-            max_kdf_memory=max_kdf_memory,
-            threads=threads,
-            progress=progress,
-        )
-
+    run = functools.partial(
+        _native.decrypt_file,
+        secret=_secret(key, key_file, passphrase),
+        max_kdf_memory=max_kdf_memory,
+        threads=threads,
+        progress=progress,
+    )
     return _to(source, target, key_file, overwrite, threads, run)
 
 
@@ -248,7 +256,7 @@ def _to(
     may_wait = _output.is_path(source) and not stat.S_ISREG(os.stat(source).st_mode)
     with contextlib.ExitStack() as stack:
         if _output.is_path(target):
-            file = _output.complete(target, overwrite, source=source, key_file=key_file)
+            file = _output.create(target, overwrite, source=source, key_file=key_file)
             target = stack.enter_context(file)
         else:
             _output.refuse_same(target, source=source, key_file=key_file)
@@ -258,13 +266,12 @@ def _to(
         return run(source, target)
 
 
-class EncryptWriter(_output.Layer):
+class EncryptWriter(_output.NewFile, _output.Layer):
     """A binary file object that encrypts what is written to it into another file object.
 
-    :meth:`close` writes the end of the encrypted file. An exception within ``with`` leaves the file
-    without an end, so that it is not taken for a complete one. So does a failed write: all later
-    calls, :meth:`close` too, then raise :class:`OSError`. A writer that is collected without
-    :meth:`close` writes no end either. The underlying file object is not closed.
+    It is complete by the rule of :func:`open`: only then, the encrypted file gets an end. Without
+    one, readers reject it. After a failed write, all later calls raise :class:`OSError`. The
+    underlying file object is not closed.
     """
 
     mode = "wb"
@@ -276,31 +283,42 @@ class EncryptWriter(_output.Layer):
         key: Buffer | None = None,
         key_file: Path | None = None,
         passphrase: str | Buffer | None = None,
-        algorithm: str = "AEGIS-256X2",
+        algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = _DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
     ) -> None:
         _output.refuse_same(target, key_file=key_file)
-        key = _key(key, key_file, passphrase)
         native = _native.FileWriter(
             target,
-            key=key,
-            passphrase=passphrase,
+            secret=_secret(key, key_file, passphrase),
             algorithm=algorithm,
             chunk_size=chunk_size,
             kdf=kdf,
         )
         super().__init__(target, native)
+        self._begin()
 
     def writable(self) -> bool:
         """Yes."""
         return True
 
+    def seekable(self) -> bool:
+        """Yes, like a file of :mod:`gzip`: io.TextIOWrapper then writes a byte order mark."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Raises :class:`io.UnsupportedOperation`."""
+        raise io.UnsupportedOperation("seek: an encrypted file is written front to back")
+
     def write(self, data: Any) -> int:
         """Encrypts all of ``data``; an incomplete chunk is kept until more data comes."""
         if self._native is None:
             raise ValueError("I/O operation on closed file")
-        return cast(int, self._native.write(data))
+        try:
+            return cast(int, self._native.write(data))
+        except BaseException as error:
+            self._note_failure(error)
+            raise
 
     def flush(self) -> None:
         """Passes complete chunks on and flushes the underlying file object."""
@@ -308,35 +326,14 @@ class EncryptWriter(_output.Layer):
         if self._native is not None:
             self._native.flush()
 
-    def close(self) -> None:
-        """Writes the end of the encrypted file."""
+    def _finish(self) -> None:
         native, self._native = self._native, None
-        try:
-            if native is not None:
-                native.finish()
-        finally:
-            super().close()
+        native.finish()
+        io.RawIOBase.close(self)
 
-    def abandon(self) -> None:
-        """Closes it without writing the end: readers will reject the file as incomplete."""
+    def _drop(self) -> None:
         self._native = None
-        super().close()
-
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        if exc_type is None:
-            self.close()
-        else:
-            self.abandon()
-
-    def __del__(self) -> None:
-        # Nobody called close(): the file may be incomplete, so write no end.
-        self._native = None
-
-    def _dealloc_warn(self, source: object) -> None:
-        # The layers of io call this if one of them was collected and now closes those below it.
-        if not self.closed:
-            self.abandon()
-            _warn("an encrypted file was not closed, so it has no end", source)
+        io.RawIOBase.close(self)
 
 
 class DecryptReader(_output.Layer):
@@ -364,7 +361,7 @@ class DecryptReader(_output.Layer):
         passphrase: str | Buffer | None = None,
         max_kdf_memory: int | None = None,
     ) -> None:
-        key = _key(key, key_file, passphrase)
+        secret = _secret(key, key_file, passphrase)
         place: Any = source
         with contextlib.ExitStack() as stack:
             if _output.is_path(source):
@@ -372,9 +369,7 @@ class DecryptReader(_output.Layer):
                 if not stat.S_ISREG(os.stat(place).st_mode):
                     # Opening a FIFO waits for its writer. Python's function stops at Ctrl-C.
                     place = self._owned = stack.enter_context(_output.open_input(place))
-            native = _native.FileReader(
-                place, key=key, passphrase=passphrase, max_kdf_memory=max_kdf_memory
-            )
+            native = _native.FileReader(place, secret=secret, max_kdf_memory=max_kdf_memory)
             super().__init__(place, native)
             stack.pop_all()
         if _output.is_path(source):
@@ -397,6 +392,17 @@ class DecryptReader(_output.Layer):
     def readinto(self, buffer: Any) -> int:
         """Reads up to ``len(buffer)`` bytes into a buffer; returns their number, 0 at the end."""
         return self._open().readinto(buffer)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Reads up to ``size`` bytes, or everything to the end."""
+        return super().read(self._at_most(size))
+
+    def _at_most(self, size: int | None) -> int:
+        """The number of bytes to make room for: -1 to read all."""
+        if size is None or size <= _DEFAULT_CHUNK_SIZE:
+            return -1 if size is None else size
+        whole = self._open().size
+        return size if whole is None or size < whole else -1
 
     def readall(self) -> bytes:
         """Reads everything to the end."""
@@ -438,6 +444,12 @@ class _Reader(io.BufferedReader):
         small = None if chunk_size is None else min(max(chunk_size, 8 << 10), 128 << 10)
         super().__init__(raw, small or _DEFAULT_CHUNK_SIZE)
 
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(cast(DecryptReader, self.raw)._at_most(size))
+
+    def read1(self, size: int = -1) -> bytes:
+        return super().read1(min(size, _DEFAULT_CHUNK_SIZE))
+
     def readinto(self, buffer: Any) -> int:
         _native.check_buffer(buffer)  # io would overwrite addresses of objects
         return super().readinto(buffer)
@@ -447,150 +459,81 @@ class _Reader(io.BufferedReader):
         return super().readinto1(buffer)
 
 
-def _warn(message: str, source: object) -> None:
-    warnings.warn(message, ResourceWarning, stacklevel=3, source=source)
+class _Writer(_output.NewFile, io.BufferedWriter):
+    """A buffered writer of a file that appears once it is complete."""
 
-
-class _Appearing(io.BufferedWriter):
-    """A buffered writer that renames the file once it is complete."""
-
-    def __init__(self, raw: EncryptWriter, finish: contextlib.ExitStack) -> None:
+    def __init__(self, raw: EncryptWriter, output: Any = None, deferred: bool = False) -> None:
         super().__init__(raw, _DEFAULT_CHUNK_SIZE)
-        self._finish = finish
-        self._process = os.getpid()
+        raw._warns, self._raw, self._output = False, raw, output
+        self._begin(deferred)
 
     def write(self, data: Any) -> int:
-        _native.check_buffer(data)  # io would copy addresses of objects
-        return super().write(data)
+        try:
+            _native.check_buffer(data)  # io would copy addresses of objects
+            return super().write(data)
+        except BaseException as error:
+            self._note_failure(error)
+            raise
 
     def detach(self) -> Any:
         raise io.UnsupportedOperation("detach: the file would never be complete")
 
-    def close(self) -> None:
-        if self.closed:
-            return
-        with self._or_abandon():
-            self.flush()
-        with self._finish:
-            super().close()
+    def _finish(self) -> None:
+        self.flush()
+        self._raw.commit()
 
-    def __exit__(self, *exc: Any) -> None:
-        if exc[0] is None:
-            self.close()
-        else:
-            self._abandon(*exc)
+    def _publish(self) -> None:
+        if self._output is not None:
+            self._output.commit()
 
-    @contextlib.contextmanager
-    def _or_abandon(self) -> Iterator[None]:
-        """Abandons the file if the work within fails."""
-        try:
-            yield
-        except BaseException as error:
-            self._abandon(type(error), error, error.__traceback__)
-            raise
-
-    def _abandon(self, *exc: Any) -> None:
-        cast(EncryptWriter, self.raw).abandon()
-        with contextlib.suppress(ValueError):
-            super().close()
-        self._finish.__exit__(*exc)
-
-    def _forgotten(self, source: object) -> None:
-        """Abandons the file because it, or a layer above it, was collected without close()."""
-        if not self.closed:
-            message = "an encrypted file was not closed, so it was removed"
-            self._abandon(ResourceWarning, ResourceWarning(message), None)
-            if self._process == os.getpid():  # in a forked child, it belongs to the parent
-                _warn(message, source)
-
-    def _dealloc_warn(self, source: object) -> None:
-        # A layer of io above this one calls it.
-        self._forgotten(source)
-
-    def __del__(self) -> None:
-        self._forgotten(self)
+    def _drop(self) -> None:
+        self._raw.discard()
+        if self._output is not None:
+            self._output.discard()
 
 
-class _Text(io.TextIOWrapper):
-    """A text layer that ends like the binary file below it."""
+class _Text(_output.NewFile, io.TextIOWrapper):
+    """A text layer, which is complete or discarded together with the file below it."""
 
-    def __init__(self, below: _Reader | _Appearing, *options: Any) -> None:
-        try:
-            super().__init__(cast(BinaryIO, below), *options)
-        except BaseException as error:
-            if isinstance(below, _Appearing):
-                below._abandon(type(error), error, error.__traceback__)
-            else:
-                below.close()
-            raise
+    def __init__(self, below: _Writer, *options: Any) -> None:
+        super().__init__(below, *options)
+        self._below = below
+        self._begin(deferred=True)
 
-    def close(self) -> None:
-        below = self.buffer
-        if isinstance(below, _Appearing) and not self.closed:
-            with below._or_abandon():
-                self.flush()
-        super().close()
+    def detach(self) -> Any:
+        below = super().detach()
+        self._state = _output._DISCARDED
+        return below
 
-    def __exit__(self, *exc: Any) -> None:
-        if exc[0] is not None and isinstance(self.buffer, _Appearing):
-            self.buffer._abandon(*exc)
-            return
-        self.close()
+    def _finish(self) -> None:
+        self.flush()
+        self._below._complete()
 
-    def __del__(self) -> None:
-        with contextlib.suppress(ValueError):  # detached, or never attached
-            below = self.buffer
-            if isinstance(below, _Appearing):
-                below._forgotten(self)
-            else:
-                self.close()
+    def _publish(self) -> None:
+        self._below.commit()
+
+    def _drop(self) -> None:
+        self._below.discard()
 
 
 @overload
 def open(
-    file: Path | BinaryIO,
-    mode: Literal["rt", "wt", "xt"],
-    *,
-    key: Buffer | None = ...,
-    key_file: Path | None = ...,
-    passphrase: str | Buffer | None = ...,
-    max_kdf_memory: int | None = ...,
-    algorithm: str = ...,
-    chunk_size: int = ...,
-    kdf: tuple[int, int, int] | None = ...,
-    encoding: str | None = ...,
-    errors: str | None = ...,
-    newline: str | None = ...,
-) -> TextIO: ...
-@overload
-def open(
-    file: Path | BinaryIO,
-    mode: Literal["rb", "wb", "xb", "r", "w", "x"] = ...,
-    *,
-    key: Buffer | None = ...,
-    key_file: Path | None = ...,
-    passphrase: str | Buffer | None = ...,
-    max_kdf_memory: int | None = ...,
-    algorithm: str = ...,
-    chunk_size: int = ...,
-    kdf: tuple[int, int, int] | None = ...,
+    file: Path | BinaryIO, mode: Literal["rb", "r"] = ..., **options: Unpack[_Options]
 ) -> BinaryIO: ...
 @overload
 def open(
-    file: Path | BinaryIO,
-    mode: str,
-    *,
-    key: Buffer | None = ...,
-    key_file: Path | None = ...,
-    passphrase: str | Buffer | None = ...,
-    max_kdf_memory: int | None = ...,
-    algorithm: str = ...,
-    chunk_size: int = ...,
-    kdf: tuple[int, int, int] | None = ...,
-    encoding: str | None = ...,
-    errors: str | None = ...,
-    newline: str | None = ...,
-) -> IO[Any]: ...
+    file: Path | BinaryIO, mode: Literal["wb", "xb", "w", "x"], **options: Unpack[_Options]
+) -> _Writer: ...
+@overload
+def open(
+    file: Path | BinaryIO, mode: Literal["wt", "xt"], **options: Unpack[_TextOptions]
+) -> _Text: ...
+@overload
+def open(
+    file: Path | BinaryIO, mode: Literal["rt"], **options: Unpack[_TextOptions]
+) -> TextIO: ...
+@overload
+def open(file: Path | BinaryIO, mode: str, **options: Unpack[_TextOptions]) -> IO[Any]: ...
 def open(
     file: Path | BinaryIO,
     mode: str = "rb",
@@ -599,7 +542,7 @@ def open(
     key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
     max_kdf_memory: int | None = None,
-    algorithm: str = "AEGIS-256X2",
+    algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
     kdf: tuple[int, int, int] | None = None,
     encoding: str | None = None,
@@ -615,49 +558,48 @@ def open(
     checked at once: see :class:`DecryptReader`. :func:`decrypt_file` describes ``max_kdf_memory``,
     :func:`encrypt_file` the options of a new file.
 
-    A written file appears once it is closed, or at the end of ``with``. If an exception leaves the
-    ``with`` block, or the file is collected or left open, it does not appear, and an existing file
-    stays as it was. An ``io.TextIOWrapper`` of your own around a binary file closes it after an
-    exception too, so use ``"wt"`` instead.
+    A new file appears, and replaces an older one, once it is complete: at the end of ``with``, or
+    by its methods ``commit()`` or ``close()``. It never appears if an exception leaves ``with``, or
+    after its method ``discard()``, or if it is collected or left open at the end of the program, or
+    if a write failed. ``close()`` cannot know why it is called. If an exception is being handled
+    that was not being handled when the file was opened, ``close()`` discards the file and raises
+    that exception again. In another thread than the one that opened the file, it discards the file
+    and raises :class:`PalladionError`: call ``commit()`` there.
     """
     kind, text = mode.replace("t", "").replace("b", ""), "t" in mode
     if kind not in ("r", "w", "x") or len(mode) > 2 or ("b" in mode and text):
         raise ValueError(f"mode must be r, w or x, with b or t, not {mode!r}")
     if not text and (encoding, errors, newline) != (None, None, None):
         raise ValueError("encoding, errors and newline need a text mode: rt, wt or xt")
-    key = _key(key, key_file, passphrase)
-    binary: io.BufferedReader | io.BufferedWriter
+    secret = cast(bytes, _secret(key, key_file, passphrase))
+    binary: io.BufferedReader | _Writer
+    raw: _output.Layer
     with contextlib.ExitStack() as stack:
         if kind == "r":
-            raw: _output.Layer
-            raw = reader = DecryptReader(
-                file, key=key, passphrase=passphrase, max_kdf_memory=max_kdf_memory
-            )
+            raw = reader = DecryptReader(file, key=secret, max_kdf_memory=max_kdf_memory)
             binary = _Reader(reader)
         else:
-            target = cast(BinaryIO, file)
+            target, output = cast(BinaryIO, file), None
             if _output.is_path(file):
-                appearing = _output.complete(file, kind == "w", key_file=key_file)
-                target = cast(BinaryIO, stack.enter_context(appearing))
+                output = _output.create(file, kind == "w", key_file=key_file)
+                target = cast(BinaryIO, stack.enter_context(output))
             else:
                 _output.refuse_same(target, key_file=key_file)
             raw = writer = EncryptWriter(
-                target,
-                key=key,
-                passphrase=passphrase,
-                algorithm=algorithm,
-                chunk_size=chunk_size,
-                kdf=kdf,
+                target, key=secret, algorithm=algorithm, chunk_size=chunk_size, kdf=kdf
             )
             raw.mode = f"{kind}b"
-            binary = _Appearing(writer, stack.pop_all())
-    if _output.is_path(file):
-        raw.name = file
-    if not text:
-        return cast(BinaryIO, binary)
-    layer = _Text(binary, encoding, errors, newline)
-    layer.mode = mode  # type: ignore[misc]  # as io.open does
-    return layer
+            binary = _Writer(writer, output)
+        if _output.is_path(file):
+            raw.name = file
+        stack.push(binary)
+        layer: Any = binary
+        if text:
+            kind_of_text: Any = io.TextIOWrapper if kind == "r" else _Text
+            layer = kind_of_text(binary, encoding, errors, newline)
+            layer.mode = mode  # as io.open does
+        stack.pop_all()
+    return cast("IO[Any]", layer)
 
 
 def needs_passphrase(file: Path | BinaryIO) -> bool:
@@ -686,6 +628,6 @@ def save_key(path: Path, key: Buffer, *, overwrite: bool = False) -> None:
     """Writes a 32-byte key to a new file that only its owner can read. Keep a copy somewhere
     safe."""
     text = _native.format_key_file(key).encode()
-    with _output.complete(path, overwrite, private=True) as file:
+    with _output.create(path, overwrite, private=True) as file:
         while text:
             text = text[file.write(text) :]

@@ -30,28 +30,51 @@ may write plaintext to a disk, and is pickled with all options, a key too. With
 from __future__ import annotations
 
 import contextlib
+import difflib
+import functools
+import inspect
+import io
 import os
-import sys
-import warnings
-from collections.abc import Iterator
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from fsspec import AbstractFileSystem, filesystem  # type: ignore[import-untyped]
 from fsspec.core import get_compression  # type: ignore[import-untyped]
 from fsspec.implementations.chained import ChainedFileSystem  # type: ignore[import-untyped]
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 from fsspec.spec import AbstractBufferedFile  # type: ignore[import-untyped]
 
 from . import _native, _output, files
-from ._native import PalladionError
 
 if TYPE_CHECKING:
-    from ._native import Buffer
+    from ._native import AlgorithmName, Buffer
 
 __all__ = ["PalladionFileSystem"]
 
-_DEFAULT_CHUNK_SIZE = 1 << 20
+#: What else fsspec passes to a file system.
+_OPTIONS_OF_FSSPEC = {
+    "add_aliases", "add_docs", "asynchronous", "batch_size", "listings_expiry_time", "loop",
+    "max_paths", "skip_instance_cache", "use_listings_cache",
+}  # fmt: skip
+#: Tells secrets apart in the tokens of file systems, without revealing them.
+_TOKEN_KEY = _native.generate_key()
+
+
+def _delegated(name: str, paths: int = 1) -> Any:
+    """A method that does the same in the file system below."""
+    original = getattr(AbstractFileSystem, name)
+    names = list(inspect.signature(original).parameters)[1 : 1 + paths]
+
+    @functools.wraps(original)
+    def method(self: Any, *arguments: Any, **options: Any) -> Any:
+        arguments = (*map(self._strip, arguments[:paths]), *arguments[paths:])
+        for each in names:
+            if each in options:
+                options[each] = self._strip(options[each])
+        return getattr(self.fs, name)(*arguments, **options)
+
+    method.__doc__ = original.__doc__ or f"``{name}`` of the file system below."
+    return method
 
 
 class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
@@ -71,14 +94,19 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     ``chunk_size`` and ``kdf`` of new files as for :func:`palladion.files.encrypt_file`. Choose
     smaller chunks for files of which little is read at a time.
 
-    A new file appears when it is closed. If an exception leaves the ``with`` block, it is discarded
-    where the file system below can do that; otherwise it has no end, and readers reject it. Calling
-    ``close()`` in ``except`` or ``finally``, while an exception is handled that is newer than the
-    file, discards it too and raises an error. To complete a file there, use ``with``.
+    A new file is complete or discarded by the rule of :func:`palladion.files.open`, and has its
+    methods ``commit()`` and ``discard()``. Where the file system below cannot discard it, it has no
+    end, and readers reject it. ``with fsspec.open(...)`` closes the file without telling it whether
+    an exception leaves ``with``, so ``close()`` decides. In a transaction, files appear at its end.
 
-    :meth:`info` reads a header to tell the length of a file's plaintext. :meth:`ls` and
-    :meth:`find` tell it as if all chunks had the size ``chunk_size``, or None if there is no such
-    length. Only opening a file verifies its length.
+    Each new file of a ``passphrase`` stretches it, which takes long and much memory, and so does
+    each file that is opened for the first time; the last 1024 are remembered. For many files, use a
+    key, which may itself be in a file with a passphrase (see :mod:`palladion.files`).
+
+    Only a header tells the length of a file's plaintext. So :meth:`info` reads it, which is what
+    ``size()`` and ``du()`` use, and :meth:`ls` and :meth:`find` give the size None. The size is
+    None, too, if the file is not encrypted or its header is damaged. Only opening a file verifies
+    its length.
     """
 
     protocol = "palladion"
@@ -97,26 +125,43 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         key_file: files.Path | None = None,
         passphrase: str | Buffer | None = None,
         max_kdf_memory: int | None = None,
-        algorithm: str = "AEGIS-256X2",
-        chunk_size: int = _DEFAULT_CHUNK_SIZE,
+        algorithm: AlgorithmName = "AEGIS-256X2",
+        chunk_size: int = files._DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
         **options: Any,
     ) -> None:
+        unknown = options.keys() - _OPTIONS_OF_FSSPEC
+        if unknown:
+            raise TypeError(_unknown(sorted(unknown)[0]))
         super().__init__(**options)
         if (key is not None) + (key_file is not None) + (passphrase is not None) > 1:
             raise TypeError("pass one of key (32 bytes), key_file and passphrase")
         if fs is None and target_protocol is None:
             raise ValueError("name the file system below, as in palladion::file:///some/file")
         self.fs = filesystem(target_protocol, **(target_options or {})) if fs is None else fs
-        self._secret_of_caller = (key, key_file, passphrase)
+        self._key_file = None if key_file is None else os.fsdecode(key_file)
+        self._kept: Any = None
+        self._told = ""
+        if key is not None or passphrase is not None:
+            self._kept = files._secret(key, None, passphrase)
+            what, secret = ("key", key) if passphrase is None else ("passphrase", passphrase)
+            data: Any = secret.encode() if isinstance(secret, str) else secret
+            mac = _native.Mac(_TOKEN_KEY, what.encode(), digest_size=16)
+            mac.update(data)
+            self._told = mac.hexdigest()
         self._max_kdf_memory = max_kdf_memory
-        self._chunk_size = chunk_size
-        self._new: dict[str, Any] = {"algorithm": algorithm, "chunk_size": chunk_size, "kdf": kdf}
+        self._new: dict[str, Any] = {
+            "algorithm": algorithm,
+            "chunk_size": chunk_size,
+            "kdf": None if kdf is None else tuple(kdf),
+        }
         _native.plaintext_size(chunk_size, 0)  # raises if it is no size of a chunk
         # fsspec calls that of the class for URLs, which does not know what is below.
         setattr(self, "_strip_protocol", self._strip)
 
     def _strip(self, path: Any) -> Any:
+        if isinstance(path, (list, tuple, set)):
+            return [self._strip(each) for each in path]
         return self.fs._strip_protocol(type(self)._strip_protocol(path))
 
     def __reduce__(self) -> Any:
@@ -128,21 +173,25 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         self._refuse_to_tell()
         return dict(super().to_dict(include_password=include_password))
 
+    @property
+    def _fs_token(self) -> str:
+        # fsspec and Dask take file systems with one token for the same.
+        return f"{self._fs_token_}{self._told}"
+
     def _refuse_to_tell(self) -> None:
-        key, _, passphrase = self._secret_of_caller
-        if key is not None or passphrase is not None:
+        if self._kept is not None:
             raise TypeError(
                 "the key or passphrase must not be pickled, nor sent to other processes: pass "
                 "key_file, or set PALLADION_KEY_FILE in each of them"
             )
 
     def _secret(self) -> dict[str, Any]:
-        key, key_file, passphrase = self._secret_of_caller
-        if key is None and passphrase is None and key_file is None:
-            key_file = os.environ.get("PALLADION_KEY_FILE")
-            if not key_file:
-                raise ValueError("no key: pass key_file, or set PALLADION_KEY_FILE")
-        return {"key": key, "key_file": key_file, "passphrase": passphrase}
+        if self._kept is not None:
+            return {"key": self._kept}
+        key_file = self._key_file
+        if key_file is None and not (key_file := os.environ.get("PALLADION_KEY_FILE")):
+            raise ValueError("no key: pass key_file, or set PALLADION_KEY_FILE")
+        return {"key_file": key_file}
 
     def open(
         self,
@@ -207,7 +256,8 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
                 f"mode must be rb, wb or xb, not {mode!r}: an encrypted file is written once"
             )
         reader = self._reader(path)
-        if type(self.fs) is LocalFileSystem or not reader.seekable():
+        is_local = type(self.fs) is LocalFileSystem and "cache_type" not in options
+        if is_local or not reader.seekable():
             file = files._Reader(reader)
             setattr(file, "size", reader._open().size)  # as files of fsspec have it
             return file
@@ -230,23 +280,26 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         on_error: str = "return",
         **options: Any,
     ) -> list[Any]:
-        """Returns parts of files. Each file is opened once."""
+        """Returns parts of files. Each file is opened once, one after the other."""
         starts = starts if isinstance(starts, list) else [starts] * len(paths)
         ends = ends if isinstance(ends, list) else [ends] * len(paths)
         if not len(paths) == len(starts) == len(ends):
             raise ValueError("paths, starts and ends must have the same length")
-        parts: list[Any] = []
-        with contextlib.ExitStack() as stack:
-            readers: dict[str, files.DecryptReader] = {}
-            for path, start, end in zip(map(self._strip, paths), starts, ends):
-                try:
-                    if path not in readers:
-                        readers[path] = stack.enter_context(self._reader(path))
-                    parts.append(_part(readers[path], start, end))
-                except Exception as error:
-                    if on_error != "return":
-                        raise
-                    parts.append(error)
+        numbers: dict[str, list[int]] = {}
+        for number, path in enumerate(map(self._strip, paths)):
+            numbers.setdefault(path, []).append(number)
+        parts: list[Any] = [None] * len(paths)
+        for path, those in numbers.items():
+            with contextlib.ExitStack() as stack:
+                reader = None
+                for number in those:
+                    try:
+                        reader = reader or stack.enter_context(self._reader(path))
+                        parts[number] = _part(reader, starts[number], ends[number])
+                    except Exception as error:
+                        if on_error != "return":
+                            raise
+                        parts[number] = error
         return parts
 
     # Writing
@@ -258,53 +311,55 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         block_size: int | str | None,
         autocommit: bool,
         options: dict[str, Any],
-    ) -> _Writer:
+    ) -> files._Writer:
         secret = self._secret()
         with contextlib.ExitStack() as stack:
             below: Any
-            pending = None
             if type(self.fs) is LocalFileSystem and autocommit:
                 if self.fs.auto_mkdir:
                     self.fs.makedirs(self.fs._parent(path), exist_ok=True)
-                key_file = secret["key_file"]
-                file = _output.complete(path, mode == "wb", key_file=key_file)
-                below = stack.enter_context(file)
+                key_file = secret.get("key_file")
+                below = _output.create(path, mode == "wb", key_file=key_file)
+                output = stack.enter_context(below)
             else:
-                below = self.fs._open(
-                    path, mode=mode, block_size=block_size, autocommit=False, **options
-                )
-                pending = _Pending(self.fs, path, below)
-                stack.enter_context(pending.ending(autocommit))
+                if isinstance(self.fs, MemoryFileSystem):
+                    below = _InMemory(self.fs, path, mode)
+                else:
+                    below = self.fs._open(
+                        path, mode=mode, block_size=block_size, autocommit=False, **options
+                    )
+                output = _Pending(self, path, below)
+                stack.callback(output.discard)
             raw = files.EncryptWriter(below, **secret, **self._new)
             raw.name, raw.mode = path, mode
-            return _Writer(raw, stack.pop_all(), pending)
+            file = _Writer(raw, output, deferred=not autocommit)
+            stack.pop_all()
+        return file
 
     # What is there
 
-    def _shown(self, info: dict[str, Any], chunk_size: int | None = None) -> dict[str, Any]:
-        """Replaces the length of a file by that of its plaintext."""
-        if info.get("type") != "file" or info.get("size") is None:
-            return info
-        size = _native.plaintext_size(chunk_size or self._chunk_size, info["size"])
-        return {**info, "size": size}
-
     def info(self, path: str, **options: Any) -> dict[str, Any]:
-        """Describes a file or directory. Raises an error for a file that is not encrypted."""
+        """Describes a file or directory."""
         path = self._strip(path)
-        info = self.fs.info(path, **options)
-        if info["type"] != "file":
-            return dict(info)
-        try:
-            chunk_size = _native.chunk_size_of(self.fs.cat_file(path, start=0, end=128))
-        except files.FileError as error:
-            error.filename = path
-            raise
-        return self._shown(info, chunk_size)
+        found = self.fs.info(path, **options)
+        info = _without_size(found)
+        if found["type"] == "file" and found.get("size") is not None:
+            with contextlib.suppress(files.FileError):
+                chunk_size = _native.chunk_size_of(self.fs.cat_file(path, start=0, end=128))
+                info["size"] = _native.plaintext_size(chunk_size, found["size"])
+        return info
+
+    def du(
+        self, path: str, total: bool = True, maxdepth: int | None = None, **options: Any
+    ) -> Any:
+        """The length of all files below a path, as far as it is known."""
+        sizes = super().du(path, total=False, maxdepth=maxdepth, **options)
+        return sum(size or 0 for size in sizes.values()) if total else sizes
 
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
         """Lists a directory."""
         found = self.fs.ls(self._strip(path), detail=detail, **options)
-        return [self._shown(each) for each in found] if detail else found
+        return [_without_size(each) for each in found] if detail else found
 
     def find(
         self,
@@ -318,74 +373,44 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         found = self.fs.find(
             self._strip(path), maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options
         )
-        return {name: self._shown(each) for name, each in found.items()} if detail else found
+        return {name: _without_size(each) for name, each in found.items()} if detail else found
 
-    def exists(self, path: str, **options: Any) -> bool:
-        """Whether there is a file or directory."""
-        return bool(self.fs.exists(self._strip(path), **options))
-
-    def isdir(self, path: str) -> bool:
-        """Whether it is a directory."""
-        return bool(self.fs.isdir(self._strip(path)))
-
-    def isfile(self, path: str) -> bool:
-        """Whether it is a file, encrypted or not."""
-        return bool(self.fs.isfile(self._strip(path)))
-
-    def created(self, path: str) -> Any:
-        """When it was created."""
-        return self.fs.created(self._strip(path))
-
-    def modified(self, path: str) -> Any:
-        """When it was changed last."""
-        return self.fs.modified(self._strip(path))
-
-    def ukey(self, path: str) -> Any:
-        """Identifies a version of a file."""
-        return self.fs.ukey(self._strip(path))
+    exists = _delegated("exists")
+    isdir = _delegated("isdir")
+    isfile = _delegated("isfile")
+    created = _delegated("created")
+    modified = _delegated("modified")
+    ukey = _delegated("ukey")
 
     def invalidate_cache(self, path: str | None = None) -> None:
         """Forgets listings."""
         self.fs.invalidate_cache(path if path is None else self._strip(path))
         super().invalidate_cache(path)
 
-    # Changes that need no key
+    # Changes that need no key: a copy is under the same key
 
-    def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
-        """Creates a directory."""
-        self.fs.mkdir(self._strip(path), create_parents=create_parents, **options)
+    mkdir = _delegated("mkdir")
+    makedirs = _delegated("makedirs")
+    rmdir = _delegated("rmdir")
+    rm_file = _delegated("rm_file")
+    rm = _delegated("rm")
+    cp_file = _delegated("cp_file", 2)
+    mv = _delegated("mv", 2)
 
-    def makedirs(self, path: str, exist_ok: bool = False) -> None:
-        """Creates a directory and those above it."""
-        self.fs.makedirs(self._strip(path), exist_ok=exist_ok)
 
-    def rmdir(self, path: str) -> None:
-        """Removes an empty directory."""
-        self.fs.rmdir(self._strip(path))
+def _unknown(option: str) -> str:
+    known = [*inspect.signature(PalladionFileSystem.__init__).parameters, *_OPTIONS_OF_FSSPEC]
+    for close in difflib.get_close_matches(option, known, 1):
+        return f"unknown option {option!r}: did you mean {close!r}?"
+    return (
+        f"unknown option {option!r}: options of the file system below go under its name, as in "
+        '{"s3": {"anon": True}}'
+    )
 
-    def rm_file(self, path: str) -> None:
-        """Removes a file."""
-        self.fs.rm_file(self._strip(path))
 
-    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
-        """Removes files, and directories if ``recursive``."""
-        self.fs.rm(self._strip(path), recursive=recursive, maxdepth=maxdepth)
-
-    def cp_file(self, path1: str, path2: str, **options: Any) -> None:
-        """Copies a file as it is, under the same key."""
-        self.fs.cp_file(self._strip(path1), self._strip(path2), **options)
-
-    def mv(
-        self,
-        path1: Any,
-        path2: Any,
-        recursive: bool = False,
-        maxdepth: int | None = None,
-        **options: Any,
-    ) -> None:
-        """Moves files."""
-        path1, path2 = self._strip(path1), self._strip(path2)
-        self.fs.mv(path1, path2, recursive=recursive, maxdepth=maxdepth, **options)
+def _without_size(info: dict[str, Any]) -> dict[str, Any]:
+    """The description of a file whose header was not read."""
+    return {**info, "size": None} if info.get("type") == "file" else {**info}
 
 
 def _part(reader: files.DecryptReader, start: int | None, end: int | None) -> bytes:
@@ -435,15 +460,8 @@ class _File(AbstractBufferedFile):  # type: ignore[misc]
         if block_size in (None, "default"):
             block_size = self.DEFAULT_BLOCK_SIZE
         block_size = -(-int(block_size or 1) // chunk_size) * chunk_size
-        size = reader._open().size
-        super().__init__(
-            fs,
-            path,
-            block_size=block_size,
-            cache_type=cache_type,
-            cache_options=cache_options,
-            size=size,
-        )
+        options = {"cache_type": cache_type, "cache_options": cache_options}
+        super().__init__(fs, path, block_size=block_size, size=reader._open().size, **options)
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         return self._reader.pread(max(0, end - start), start)
@@ -453,93 +471,55 @@ class _File(AbstractBufferedFile):  # type: ignore[misc]
         self._reader.close()
 
 
+class _InMemory(io.BytesIO):
+    """A new file of a file system in memory, which would replace an older one at once."""
+
+    def __init__(self, fs: AbstractFileSystem, path: str, mode: str) -> None:
+        super().__init__()
+        self._fs, self._path = fs, path
+        self._mode = "overwrite" if mode == "wb" else "create"
+        if mode == "xb" and fs.exists(path):
+            raise FileExistsError(path)
+
+    def close(self) -> None:
+        """Keeps it for commit()."""
+
+    def commit(self) -> None:
+        self._fs.pipe_file(self._path, self.getvalue(), mode=self._mode)
+
+
 class _Pending:
-    """A file of the file system below that is to appear once it is committed."""
+    """A file of the file system below, which appears once it is committed."""
 
-    def __init__(self, fs: AbstractFileSystem, path: str, file: Any) -> None:
-        self._fs, self._path, self._file = fs, path, file
-
-    @contextlib.contextmanager
-    def ending(self, commits: bool) -> Iterator[None]:
-        try:
-            yield
-            self._file.close()
-        except BaseException:
-            # It has no end, so readers will reject it wherever it cannot be discarded.
-            try:
-                self._file.close()
-            finally:
-                self.discard()
-            raise
-        if commits:
-            self.commit()
+    def __init__(self, fs: PalladionFileSystem, path: str, file: Any) -> None:
+        self.fs, self._path, self.file = fs, path, file
 
     def commit(self) -> None:
         self._end("commit")
 
     def discard(self) -> None:
-        self._end("discard")
+        # It has no end, so readers will reject it wherever it cannot be discarded.
+        try:
+            self.file.close()
+        finally:
+            self._end("discard")
 
     def _end(self, method: str) -> None:
-        file, self._file = self._file, None
-        if file is not None:
-            getattr(file, method, lambda: None)()
-            self._fs.invalidate_cache(self._path)
+        getattr(self.file, method, lambda: None)()
+        self.fs.fs.invalidate_cache(self._path)
 
 
-def _leaves_with(error: BaseException) -> bool | None:
-    """Returns whether the exception leaves the ``with`` statement that closes a file.
-
-    None if no such statement closes it. fsspec's OpenFile and others like it close a file at the
-    end of their own ``with`` statement, and do not tell it whether an exception leaves that.
-    """
-    # The function in which the exception is handled, or which it leaves next.
-    reached = error.__traceback__ and error.__traceback__.tb_frame
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame is not reached:
-        if frame.f_code.co_name == "__exit__":
-            values = frame.f_locals.values()
-            told = [x for value in values for x in (value if type(value) is tuple else [value])]
-            return any(x is error for x in told)
-        frame = frame.f_back
-    return None
-
-
-class _Writer(files._Appearing):
+class _Writer(files._Writer):
     """A new file."""
 
-    def __init__(
-        self, raw: files.EncryptWriter, finish: contextlib.ExitStack, pending: _Pending | None
-    ) -> None:
-        super().__init__(raw, finish)
-        self._pending = pending
-        self._handled = sys.exc_info()[1]
-
-    def close(self) -> None:
-        error = sys.exc_info()[1]
-        if self.closed or error is None:
-            super().close()
-            return
-        leaves = _leaves_with(error)
-        if leaves is False or (leaves is None and error is self._handled):
-            super().close()
-            return
-        self._abandon(type(error), error, error.__traceback__)
-        message = f"discarded {self.name!r}, which was closed while an exception was handled"
-        if leaves or not isinstance(error, Exception):
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
-        else:
-            raise PalladionError(f"{message}: use a `with` statement") from error
-
-    def commit(self) -> None:
-        """Ends a transaction of fsspec."""
-        self.close()
-        if self._pending is not None:
-            self._pending.commit()
+    def _finish(self) -> None:
+        super()._finish()
+        if isinstance(self._output, _Pending):
+            self._output.file.close()
 
     def discard(self) -> None:
-        """Ends a transaction that failed."""
-        if not self.closed:
-            self._abandon(None, None, None)
-        if self._pending is not None:
-            self._pending.discard()
+        super().discard()
+        if self._deferred:
+            # The end of the transaction must not try to commit it.
+            with contextlib.suppress(AttributeError, ValueError):
+                self._output.fs.transaction.files.remove(self)

@@ -55,7 +55,13 @@ from . import _native, _output
 from ._native import PalladionError, VerificationError
 
 if TYPE_CHECKING:
-    from ._native import Buffer
+    from typing import Literal
+
+    Mode = Literal[
+        "r", "rb", "r+", "r+b", "rb+", "w", "wb", "w+", "w+b", "wb+",
+        "x", "xb", "x+", "x+b", "xb+", "a", "ab", "a+", "a+b", "ab+",
+    ]
+    from ._native import AlgorithmName, Buffer, Name
 
 __all__ = [
     "ChangingChunkError",
@@ -91,9 +97,14 @@ __all__ = [
 class RafError(PalladionError):
     """The base of the errors of this module. Errors of the system are :class:`OSError`."""
 
-    def __str__(self) -> str:
+    def __init__(self, message: str = "", *details: Any) -> None:
         # The details are in args too, so that a copy and a pickled error have them.
-        return str(self.args[0]) if self.args else ""
+        super().__init__(message, *details)
+        for name, value in zip(getattr(type(self), "__annotations__", ()), details):
+            setattr(self, name, value)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class NotRafError(RafError):
@@ -103,10 +114,8 @@ class NotRafError(RafError):
 class UnsupportedRafError(RafError):
     """The file needs something that this version does not support."""
 
-    def __init__(self, message: str, value: int) -> None:
-        super().__init__(message, value)
-        #: The unsupported value in the header.
-        self.value = value
+    #: The unsupported value in the header.
+    value: int
 
 
 class WrongKeyError(RafError, VerificationError):
@@ -116,61 +125,49 @@ class WrongKeyError(RafError, VerificationError):
 class KeyLengthError(RafError, ValueError):
     """The key has the wrong length for the cipher."""
 
-    def __init__(self, message: str, expected: int, actual: int) -> None:
-        super().__init__(message, expected, actual)
-        #: The right length, in bytes.
-        self.expected = expected
-        #: Its length, in bytes.
-        self.actual = actual
+    #: The right length, in bytes.
+    expected: int
+    #: Its length, in bytes.
+    actual: int
 
 
 class ContextLengthError(RafError, ValueError):
     """The context of a derived key is too long."""
 
-    def __init__(self, message: str, max: int, actual: int) -> None:
-        super().__init__(message, max, actual)
-        #: The greatest length, in bytes.
-        self.max = max
-        #: Its length, in bytes.
-        self.actual = actual
+    #: The greatest length, in bytes.
+    max: int
+    #: Its length, in bytes.
+    actual: int
 
 
 class DamagedChunkError(RafError, VerificationError):
     """A chunk is not authentic: it was changed, moved or only partly written."""
 
-    def __init__(self, message: str, index: int) -> None:
-        super().__init__(message, index)
-        #: Its index; the first is 0.
-        self.index = index
+    #: Its index; the first is 0.
+    index: int
 
 
 class ChangingChunkError(RafError):
     """A chunk kept changing while it was read beside a writer. Read it again."""
 
-    def __init__(self, message: str, index: int) -> None:
-        super().__init__(message, index)
-        #: Its index; the first is 0.
-        self.index = index
+    #: Its index; the first is 0.
+    index: int
 
 
 class TruncatedError(RafError):
     """The file is shorter than a header, or than its header says."""
 
-    def __init__(self, message: str, expected: int, actual: int) -> None:
-        super().__init__(message, expected, actual)
-        #: The expected length, in bytes.
-        self.expected = expected
-        #: The actual length, in bytes.
-        self.actual = actual
+    #: The expected length, in bytes.
+    expected: int
+    #: The actual length, in bytes.
+    actual: int
 
 
 class ChunkSizeError(RafError, ValueError):
     """The chunk size is not a multiple of 16 from 1 KiB to 1 MiB."""
 
-    def __init__(self, message: str, chunk_size: int) -> None:
-        super().__init__(message, chunk_size)
-        #: The requested size.
-        self.chunk_size = chunk_size
+    #: The requested size.
+    chunk_size: int
 
 
 class TooLargeError(RafError):
@@ -206,37 +203,29 @@ class NoTreeError(RafError):
 class TreeFullError(RafError):
     """The file has more chunks than fit in the Merkle tree, or a change would make it so."""
 
-    def __init__(self, message: str, max_chunks: int) -> None:
-        super().__init__(message, max_chunks)
-        #: The number of chunks that fit.
-        self.max_chunks = max_chunks
+    #: The number of chunks that fit.
+    max_chunks: int
 
 
 class TreeSizeError(RafError, ValueError):
     """The size of the Merkle tree is zero, or too large for memory."""
 
-    def __init__(self, message: str, max_chunks: int) -> None:
-        super().__init__(message, max_chunks)
-        #: The requested size.
-        self.max_chunks = max_chunks
+    #: The requested size.
+    max_chunks: int
 
 
 class TreeMismatchError(RafError, VerificationError):
     """The file does not match the Merkle tree or the commitment."""
 
-    def __init__(self, message: str, chunk: int | None = None) -> None:
-        super().__init__(message, chunk)
-        #: The index of a chunk that differs, if known.
-        self.chunk = chunk
+    #: The index of a chunk that differs, if known.
+    chunk: int | None = None
 
 
 class HashLengthError(RafError, ValueError):
     """The length of a hash is not from 8 to 64 bytes."""
 
-    def __init__(self, message: str, length: int) -> None:
-        super().__init__(message, length)
-        #: The requested length.
-        self.length = length
+    #: The requested length.
+    length: int
 
 
 @runtime_checkable
@@ -293,7 +282,7 @@ class Info(NamedTuple):
     """The contents of a file's header."""
 
     #: The standard's name of the cipher.
-    algorithm: str
+    algorithm: Name
     #: Bytes in a chunk.
     chunk_size: int
     #: Bytes in the decrypted file.
@@ -645,13 +634,13 @@ def _mode_of(mode: str) -> str:
 
 def open(  # noqa: A001 - like io.open
     file: _Path | Storage | Any,
-    mode: str = "rb",
+    mode: Mode = "rb",
     *,
     key: Buffer | None = None,
     key_file: _Path | None = None,
     passphrase: str | Buffer | None = None,
     context: str | Buffer | None = None,
-    algorithm: str = "AEGIS-256X2",
+    algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = 65536,
     merkle: bool | MerkleHasher | None = None,
     max_chunks: int | None = None,

@@ -39,6 +39,7 @@ New programs should use :mod:`palladion` and :mod:`palladion.raf`.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import struct
 import threading
@@ -50,17 +51,17 @@ from typing import (
     Literal,
     Protocol,
     TypeVar,
+    cast,
     runtime_checkable,
 )
 
 from .. import _native, raf
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
     from .._native import HasBuffer as Buffer
+    from .._native import Name, TagSize
 
 __version__ = "0.2.0"  # the value in pyaegis 0.3.1
 
@@ -157,23 +158,25 @@ def _check_output(buffer: Buffer, expected: int) -> None:
     _check_length("Output buffer", view, expected)
 
 
-def _check_tag_size(tag_size: int) -> None:
-    if tag_size not in (16, 32):
-        raise ValueError(f"tag_size must be 16 or 32, got {tag_size}")
+def _tag_size(tag_size: int) -> TagSize:
+    if tag_size in (16, 32):
+        return cast("TagSize", tag_size)
+    raise ValueError(f"tag_size must be 16 or 32, got {tag_size}")
 
 
 class _Keyed:
     """The base of all classes with a key. Each cipher has its own class, so that isinstance
     works."""
 
-    _ALGORITHM: ClassVar[str]
+    _ALGORITHM: ClassVar[Name]
     #: Bytes in a key.
     KEY_SIZE: ClassVar[int]
     #: Bytes in a nonce.
     NONCE_SIZE: ClassVar[int]
 
-    def __init_subclass__(cls, algorithm: str | None = None) -> None:
+    def __init_subclass__(cls, algorithm: Name | None = None) -> None:
         if algorithm is not None:
+            cls.__doc__ = f"{algorithm}. {cls.__mro__[1].__doc__}"
             cls._ALGORITHM = algorithm
             cls.KEY_SIZE = cls.NONCE_SIZE = _native.key_size(algorithm)
 
@@ -204,11 +207,10 @@ class _Cipher(_Nonced):
     """Authenticated encryption of messages. Never use a nonce twice with one key."""
 
     def __init__(self, tag_size: int = 32) -> None:
-        _check_tag_size(tag_size)
         #: Bytes in a tag.
-        self.tag_size = tag_size
+        self.tag_size = _tag_size(tag_size)
 
-    def _with(self, key: Buffer, nonce: Buffer, tag_size: int | None = None) -> _native.Cipher:
+    def _with(self, key: Buffer, nonce: Buffer, tag_size: TagSize | None = None) -> _native.Cipher:
         # Creating the cipher also checks the length of the key.
         cipher = _native.Cipher(
             key, self._ALGORITHM, tag_size=self.tag_size if tag_size is None else tag_size
@@ -306,11 +308,11 @@ class _Cipher(_Nonced):
         return bytes(into)
 
     @staticmethod
-    def _tag_size(tag: Buffer) -> int:
+    def _tag_size(tag: Buffer) -> TagSize:
         size = _length(tag)
         if size not in (16, 32):
             raise DecryptionError(f"the tag must have 16 or 32 bytes, but has {size}")
-        return size
+        return cast("TagSize", size)
 
     def encrypt_inplace(
         self, key: Buffer, nonce: Buffer, buffer: Buffer, associated_data: Buffer | None = None
@@ -355,28 +357,12 @@ class _Cipher(_Nonced):
         return bytes(into)
 
 
-class Aegis128L(_Cipher, algorithm="AEGIS-128L"):
-    """AEGIS-128L: keys and nonces of 16 bytes."""
-
-
-class Aegis128X2(_Cipher, algorithm="AEGIS-128X2"):
-    """AEGIS-128X2: keys and nonces of 16 bytes."""
-
-
-class Aegis128X4(_Cipher, algorithm="AEGIS-128X4"):
-    """AEGIS-128X4: keys and nonces of 16 bytes."""
-
-
-class Aegis256(_Cipher, algorithm="AEGIS-256"):
-    """AEGIS-256: keys and nonces of 32 bytes."""
-
-
-class Aegis256X2(_Cipher, algorithm="AEGIS-256X2"):
-    """AEGIS-256X2: keys and nonces of 32 bytes."""
-
-
-class Aegis256X4(_Cipher, algorithm="AEGIS-256X4"):
-    """AEGIS-256X4: keys and nonces of 32 bytes."""
+class Aegis128L(_Cipher, algorithm="AEGIS-128L"): ...
+class Aegis128X2(_Cipher, algorithm="AEGIS-128X2"): ...
+class Aegis128X4(_Cipher, algorithm="AEGIS-128X4"): ...
+class Aegis256(_Cipher, algorithm="AEGIS-256"): ...
+class Aegis256X2(_Cipher, algorithm="AEGIS-256X2"): ...
+class Aegis256X4(_Cipher, algorithm="AEGIS-256X4"): ...
 
 
 class _Mac(_Nonced):
@@ -384,10 +370,11 @@ class _Mac(_Nonced):
 
     def __init__(self, key: Buffer, nonce: Buffer, tag_size: int = 32) -> None:
         self._check(key, nonce)
-        _check_tag_size(tag_size)
         #: Bytes in a tag.
-        self.tag_size = tag_size
-        self._mac = _native.Mac(key, algorithm=self._ALGORITHM, nonce=nonce, digest_size=tag_size)
+        self.tag_size = _tag_size(tag_size)
+        self._mac = _native.Mac(
+            key, algorithm=self._ALGORITHM, nonce=nonce, digest_size=self.tag_size
+        )
         self._ended = False
 
     def _check_open(self) -> None:
@@ -431,28 +418,12 @@ class _Mac(_Nonced):
         return copy
 
 
-class AegisMac128L(_Mac, algorithm="AEGIS-128L"):
-    """AEGIS-128L as a MAC."""
-
-
-class AegisMac128X2(_Mac, algorithm="AEGIS-128X2"):
-    """AEGIS-128X2 as a MAC."""
-
-
-class AegisMac128X4(_Mac, algorithm="AEGIS-128X4"):
-    """AEGIS-128X4 as a MAC."""
-
-
-class AegisMac256(_Mac, algorithm="AEGIS-256"):
-    """AEGIS-256 as a MAC."""
-
-
-class AegisMac256X2(_Mac, algorithm="AEGIS-256X2"):
-    """AEGIS-256X2 as a MAC."""
-
-
-class AegisMac256X4(_Mac, algorithm="AEGIS-256X4"):
-    """AEGIS-256X4 as a MAC."""
+class AegisMac128L(_Mac, algorithm="AEGIS-128L"): ...
+class AegisMac128X2(_Mac, algorithm="AEGIS-128X2"): ...
+class AegisMac128X4(_Mac, algorithm="AEGIS-128X4"): ...
+class AegisMac256(_Mac, algorithm="AEGIS-256"): ...
+class AegisMac256X2(_Mac, algorithm="AEGIS-256X2"): ...
+class AegisMac256X4(_Mac, algorithm="AEGIS-256X4"): ...
 
 
 class _Pieces(_Nonced):
@@ -462,10 +433,10 @@ class _Pieces(_Nonced):
         self, key: Buffer, nonce: Buffer, associated_data: Buffer | None = None, tag_size: int = 32
     ) -> None:
         self._check(key, nonce)
-        _check_tag_size(tag_size)
         #: Bytes in the tag.
-        self.tag_size = tag_size
-        self._begin(_native.Cipher(key, self._ALGORITHM, tag_size=tag_size), nonce, associated_data)
+        self.tag_size = _tag_size(tag_size)
+        cipher = _native.Cipher(key, self._ALGORITHM, tag_size=self.tag_size)
+        self._begin(cipher, nonce, associated_data)
         self._ended = False
 
     def _begin(self, cipher: _native.Cipher, nonce: Buffer, associated_data: Buffer | None) -> None:
@@ -496,12 +467,7 @@ class _StreamEncrypt(_Pieces):
         self._ended = True
         return self._session.finalize()
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> Literal[False]:
+    def __exit__(self, *_: object) -> Literal[False]:
         if not self._ended:
             self.final()
         return False
@@ -532,63 +498,26 @@ class _StreamDecrypt(_Pieces):
         except _native.VerificationError as error:
             raise DecryptionError(str(error)) from None
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_val: BaseException | None,
-        exc_tb: TracebackType | None,
-    ) -> Literal[False]:
+    def __exit__(self, *_: object) -> Literal[False]:
         # Dropping the session wipes what was decrypted but not verified.
         self._session, self._ended = None, True
         return False
 
 
-class AegisStreamEncrypt128L(_StreamEncrypt, algorithm="AEGIS-128L"):
-    """AEGIS-128L for messages in pieces."""
+class AegisStreamEncrypt128L(_StreamEncrypt, algorithm="AEGIS-128L"): ...
+class AegisStreamEncrypt128X2(_StreamEncrypt, algorithm="AEGIS-128X2"): ...
+class AegisStreamEncrypt128X4(_StreamEncrypt, algorithm="AEGIS-128X4"): ...
+class AegisStreamEncrypt256(_StreamEncrypt, algorithm="AEGIS-256"): ...
+class AegisStreamEncrypt256X2(_StreamEncrypt, algorithm="AEGIS-256X2"): ...
+class AegisStreamEncrypt256X4(_StreamEncrypt, algorithm="AEGIS-256X4"): ...
 
 
-class AegisStreamEncrypt128X2(_StreamEncrypt, algorithm="AEGIS-128X2"):
-    """AEGIS-128X2 for messages in pieces."""
-
-
-class AegisStreamEncrypt128X4(_StreamEncrypt, algorithm="AEGIS-128X4"):
-    """AEGIS-128X4 for messages in pieces."""
-
-
-class AegisStreamEncrypt256(_StreamEncrypt, algorithm="AEGIS-256"):
-    """AEGIS-256 for messages in pieces."""
-
-
-class AegisStreamEncrypt256X2(_StreamEncrypt, algorithm="AEGIS-256X2"):
-    """AEGIS-256X2 for messages in pieces."""
-
-
-class AegisStreamEncrypt256X4(_StreamEncrypt, algorithm="AEGIS-256X4"):
-    """AEGIS-256X4 for messages in pieces."""
-
-
-class AegisStreamDecrypt128L(_StreamDecrypt, algorithm="AEGIS-128L"):
-    """AEGIS-128L for messages in pieces."""
-
-
-class AegisStreamDecrypt128X2(_StreamDecrypt, algorithm="AEGIS-128X2"):
-    """AEGIS-128X2 for messages in pieces."""
-
-
-class AegisStreamDecrypt128X4(_StreamDecrypt, algorithm="AEGIS-128X4"):
-    """AEGIS-128X4 for messages in pieces."""
-
-
-class AegisStreamDecrypt256(_StreamDecrypt, algorithm="AEGIS-256"):
-    """AEGIS-256 for messages in pieces."""
-
-
-class AegisStreamDecrypt256X2(_StreamDecrypt, algorithm="AEGIS-256X2"):
-    """AEGIS-256X2 for messages in pieces."""
-
-
-class AegisStreamDecrypt256X4(_StreamDecrypt, algorithm="AEGIS-256X4"):
-    """AEGIS-256X4 for messages in pieces."""
+class AegisStreamDecrypt128L(_StreamDecrypt, algorithm="AEGIS-128L"): ...
+class AegisStreamDecrypt128X2(_StreamDecrypt, algorithm="AEGIS-128X2"): ...
+class AegisStreamDecrypt128X4(_StreamDecrypt, algorithm="AEGIS-128X4"): ...
+class AegisStreamDecrypt256(_StreamDecrypt, algorithm="AEGIS-256"): ...
+class AegisStreamDecrypt256X2(_StreamDecrypt, algorithm="AEGIS-256X2"): ...
+class AegisStreamDecrypt256X4(_StreamDecrypt, algorithm="AEGIS-256X4"): ...
 
 
 @runtime_checkable
@@ -627,121 +556,72 @@ class SHA256MerkleHasher:
         return self._hash(3, structural_root, ctx, file_size.to_bytes(8, "little"))
 
 
-class FileStorage:
-    """A file of the system. ``mode`` is "r+b", "w+b" or "x+b"."""
+class _Stored(raf._FileObject):
+    """A storage in a file object. Threads take turns to move its position."""
 
-    _FLAGS: ClassVar[dict[str, int]] = {
-        "r+b": os.O_RDWR,
-        "w+b": os.O_RDWR | os.O_CREAT | os.O_TRUNC,
-        "x+b": os.O_RDWR | os.O_CREAT | os.O_EXCL,
-    }
-
-    def __init__(self, path: str | os.PathLike[str], mode: str = "r+b") -> None:
-        if mode not in self._FLAGS:
-            raise ValueError(f"Unsupported mode: {mode!r} (use r+b, w+b or x+b)")
-        self._closed = True
-        self._fd = os.open(path, self._FLAGS[mode] | getattr(os, "O_BINARY", 0), 0o644)
-        self._closed = False
-        # Without pread(), threads take turns to seek and read.
-        self._going = None if hasattr(os, "pread") else threading.Lock()
-
-    def _piece(self, size: int, offset: int) -> bytes:
-        if self._going is None:
-            return os.pread(self._fd, size, offset)
-        with self._going:
-            os.lseek(self._fd, offset, os.SEEK_SET)
-            return os.read(self._fd, size)
+    def __init__(self, file: Any) -> None:
+        super().__init__(file)
+        self._going = threading.RLock()
 
     def read_at(self, buf: bytearray, offset: int) -> None:
         """Fills ``buf`` with the bytes from ``offset`` on."""
-        data: bytes | bytearray = self._piece(len(buf), offset)
-        # The system may return less than requested, and does for gigabytes.
-        while len(data) < len(buf):
-            rest = len(buf) - len(data)
-            piece = self._piece(rest, offset + len(data))
-            if not piece:
-                raise OSError(f"Short read: expected {len(buf)} bytes, got {len(data)}")
-            data = bytearray(data) + piece
+        data = bytearray(len(buf))
+        try:
+            with self._going:
+                super().read_at(data, offset)
+        except EOFError:
+            raise OSError(f"Short read: expected {len(buf)} bytes") from None
         buf[:] = data
 
     def write_at(self, data: bytes, offset: int) -> None:
         """Writes ``data`` from ``offset`` on."""
-        view = memoryview(data)
-        while view:
-            if self._going is None:
-                written = os.pwrite(self._fd, view, offset)
-            else:
-                with self._going:
-                    os.lseek(self._fd, offset, os.SEEK_SET)
-                    written = os.write(self._fd, view)
-            view, offset = view[written:], offset + written
+        with self._going:
+            super().write_at(data, offset)
 
     def get_size(self) -> int:
         """How many bytes there are."""
-        return os.fstat(self._fd).st_size
+        with self._going:
+            return super().get_size()
 
     def set_size(self, size: int) -> None:
         """Makes it so many bytes."""
-        os.ftruncate(self._fd, size)
+        with self._going:
+            self._file.truncate(size)
+            more = size - self._file.seek(0, os.SEEK_END)  # BytesIO does not grow
+            _native.write_fully(self._file, bytes(max(0, more)))
 
-    def sync(self) -> None:
-        """Waits until everything written would survive a loss of power."""
-        os.fsync(self._fd)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class FileStorage(_Stored):
+    """A file of the system. ``mode`` is "r+b", "w+b" or "x+b"."""
+
+    def __init__(self, path: str | os.PathLike[str], mode: str = "r+b") -> None:
+        if mode not in ("r+b", "w+b", "x+b"):
+            raise ValueError(f"Unsupported mode: {mode!r} (use r+b, w+b or x+b)")
+        super().__init__(open(path, mode, buffering=0))
 
     def close(self) -> None:
         """Closes the file."""
-        if not self._closed:
-            self._closed = True
-            os.close(self._fd)
+        self._file.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *args: object) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-class BytesIOStorage:
+class BytesIOStorage(_Stored):
     """A file in memory."""
 
     def __init__(self, initial_data: Buffer = b"") -> None:
-        self._data = bytearray(initial_data)
-
-    def read_at(self, buf: bytearray, offset: int) -> None:
-        """Fills ``buf`` with the bytes from ``offset`` on."""
-        end = offset + len(buf)
-        if end > len(self._data):
-            raise OSError(f"{end - len(self._data)} of {len(buf)} bytes are past the end")
-        buf[:] = self._data[offset:end]
-
-    def write_at(self, data: bytes, offset: int) -> None:
-        """Writes ``data`` from ``offset`` on."""
-        end = offset + len(data)
-        if data and end > len(self._data):
-            self.set_size(end)
-        self._data[offset:end] = data
-
-    def get_size(self) -> int:
-        """How many bytes there are."""
-        return len(self._data)
-
-    def set_size(self, size: int) -> None:
-        """Makes it so many bytes."""
-        del self._data[size:]
-        self._data.extend(bytes(size - len(self._data)))
-
-    def sync(self) -> None:
-        """Does nothing."""
+        super().__init__(io.BytesIO(initial_data))
 
     def getvalue(self) -> bytes:
         """All bytes of the file."""
-        return bytes(self._data)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *args: object) -> None:
-        pass
+        return cast(bytes, self._file.getvalue())
 
 
 class _Guarded:
@@ -769,9 +649,6 @@ class _GuardedStorage(_Guarded):
 
         return self._call("read_at", read)
 
-    def write_at(self, data: bytes, offset: int) -> Any:
-        return self._call("write_at", lambda: self._target.write_at(data, offset))
-
     def get_size(self) -> int:
         def size() -> int:
             size = int(self._target.get_size())
@@ -780,11 +657,9 @@ class _GuardedStorage(_Guarded):
 
         return self._call("get_size", size)
 
-    def set_size(self, size: int) -> None:
-        self._call("set_size", lambda: self._target.set_size(size))
-
-    def sync(self) -> None:
-        self._call("sync", lambda: self._target.sync())
+    def __getattr__(self, name: str) -> Any:
+        """write_at, set_size or sync."""
+        return lambda *each: self._call(name, lambda: getattr(self._target, name)(*each))
 
 
 class _GuardedHasher(_Guarded):
@@ -792,26 +667,16 @@ class _GuardedHasher(_Guarded):
         super().__init__(target)
         self.hash_len: int = target.hash_len
 
-    def _hash(self, name: str, *arguments: Any) -> bytes:
-        def hash_it() -> bytes:
+    def __getattr__(self, name: str) -> Any:
+        """hash_leaf, hash_parent, hash_empty or hash_commitment."""
+
+        def hash_it(*arguments: Any) -> bytes:
             digest = bytes(getattr(self._target, name)(*arguments))
             if len(digest) != self.hash_len:
                 raise ValueError(f"a hash must have {self.hash_len} bytes, but has {len(digest)}")
             return digest
 
-        return self._call(name, hash_it)
-
-    def hash_leaf(self, chunk: bytes, chunk_len: int, chunk_idx: int) -> bytes:
-        return self._hash("hash_leaf", chunk, chunk_len, chunk_idx)
-
-    def hash_parent(self, left: bytes, right: bytes, level: int, node_idx: int) -> bytes:
-        return self._hash("hash_parent", left, right, level, node_idx)
-
-    def hash_empty(self, level: int, node_idx: int) -> bytes:
-        return self._hash("hash_empty", level, node_idx)
-
-    def hash_commitment(self, structural_root: bytes, ctx: bytes, file_size: int) -> bytes:
-        return self._hash("hash_commitment", structural_root, ctx, file_size)
+        return lambda *arguments: self._call(name, lambda: hash_it(*arguments))
 
 
 def _raf_error(error: Exception, action: str) -> RAFError:
@@ -862,7 +727,7 @@ class _Raf(_Keyed):
     #: Bytes in a chunk by default.
     DEFAULT_CHUNK_SIZE: ClassVar[int] = 65536
 
-    def __init_subclass__(cls, algorithm: str | None = None) -> None:
+    def __init_subclass__(cls, algorithm: Name | None = None) -> None:
         super().__init_subclass__(algorithm)
         if algorithm is not None:
             cls.ALG_ID = len(_RAF_CLASSES) + 1
@@ -902,7 +767,7 @@ class _Raf(_Keyed):
             if max_chunks <= 0:
                 raise RAFConfigError(f"merkle_max_chunks must be > 0, got {max_chunks}")
             hasher = True if merkle is True else _GuardedHasher(merkle)
-        place, secret = _GuardedStorage(storage), ("key", key, None)
+        place, secret = cast(Any, _GuardedStorage(storage)), ("key", key, None)
         try:
             if create:
                 self._raf = _native.Raf.create(
@@ -1100,28 +965,12 @@ _RAF_CLASSES: dict[str, type[_Raf]] = {}
 
 
 # The order of the classes gives them their numbers.
-class AegisRaf128L(_Raf, algorithm="AEGIS-128L"):
-    """RAF files with AEGIS-128L."""
-
-
-class AegisRaf128X2(_Raf, algorithm="AEGIS-128X2"):
-    """RAF files with AEGIS-128X2."""
-
-
-class AegisRaf128X4(_Raf, algorithm="AEGIS-128X4"):
-    """RAF files with AEGIS-128X4."""
-
-
-class AegisRaf256(_Raf, algorithm="AEGIS-256"):
-    """RAF files with AEGIS-256."""
-
-
-class AegisRaf256X2(_Raf, algorithm="AEGIS-256X2"):
-    """RAF files with AEGIS-256X2."""
-
-
-class AegisRaf256X4(_Raf, algorithm="AEGIS-256X4"):
-    """RAF files with AEGIS-256X4."""
+class AegisRaf128L(_Raf, algorithm="AEGIS-128L"): ...
+class AegisRaf128X2(_Raf, algorithm="AEGIS-128X2"): ...
+class AegisRaf128X4(_Raf, algorithm="AEGIS-128X4"): ...
+class AegisRaf256(_Raf, algorithm="AEGIS-256"): ...
+class AegisRaf256X2(_Raf, algorithm="AEGIS-256X2"): ...
+class AegisRaf256X4(_Raf, algorithm="AEGIS-256X4"): ...
 
 
 def _probe(storage: RAFStorage) -> tuple[type[_Raf], int, int]:
