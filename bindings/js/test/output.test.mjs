@@ -72,6 +72,10 @@ inFolder('the permissions of a target', ['new', 'old', 'link'], async (at) => {
     assert.equal(during, 0o600);
     assert.equal(statSync(at('new')).mode, statSync(at('usual')).mode);
     rmSync(at('usual'));
+    rmSync(at('new'));
+    chmodSync(at('sealed'), 0o600);
+    await decryptFileTo(at('sealed'), at('new'), { key });
+    assert.equal(statSync(at('new')).mode & 0o777, 0o600);
     writeFileSync(at('old'), 'old');
     chmodSync(at('old'), 0o640);
     symlinkSync('old', at('link'));

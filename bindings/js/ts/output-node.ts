@@ -50,8 +50,10 @@ export async function openInput(path: FilePath): Promise<Input> {
     const reading = <Result>(run: () => Promise<Result>) => guarded(`"${name}"`, run);
     const handle = await reading(() => open(name, 'r'));
     const buffer = new Uint8Array(PIECE);
+    const found = await reading(() => handle.stat({ bigint: true }));
     return {
-        identity: identityOf(await reading(() => handle.stat({ bigint: true }))),
+        identity: identityOf(found),
+        ...(found.isFile() && { permissions: permissionsOf(found) }),
         next: () =>
             reading(async () => {
                 const { bytesRead } = await handle.read(buffer, 0, PIECE, null);
@@ -99,7 +101,36 @@ async function existing(name: string, overwrite: boolean, input: Input) {
     if (identityOf(found) === input.identity)
         throw refuse(`the source and the target "${name}" are the same file`);
     if (!overwrite) throw exists(name);
-    return { mode: Number(found.mode) & 0o777, uid: Number(found.uid), gid: Number(found.gid) };
+    return permissionsOf(found);
+}
+
+interface Permissions {
+    readonly uid: number;
+    readonly gid: number;
+    readonly mode: number;
+}
+
+const permissionsOf = ({ mode, uid, gid }: { mode: bigint; uid: bigint; gid: bigint }) => ({
+    mode: Number(mode) & 0o777,
+    uid: Number(uid),
+    gid: Number(gid),
+});
+
+/** What is left of a mode if the file has another group: everybody's permissions. */
+const withoutGroup = (mode: number) => mode & (~0o070 | ((mode & 0o007) << 3));
+
+/**
+ * The permissions that the system gives a new file. It is removed again: somebody may have opened
+ * it, who must not read what is written later.
+ */
+async function allowed(name: string, mode: number): Promise<Permissions> {
+    const file = await open(name, 'wx', mode);
+    try {
+        return permissionsOf(await file.stat({ bigint: true }));
+    } finally {
+        await file.close();
+        await unlink(name);
+    }
 }
 
 const exists = (name: string) =>
@@ -130,10 +161,11 @@ export async function createOutput(
             unfinished.delete(temporary);
         };
         try {
-            // A new file has the permissions that the system gives it, once it is complete.
-            const file = (handle = await open(temporary, 'wx', old === undefined ? 0o666 : 0o600));
-            const made = await file.stat();
-            await file.chmod(0o600);
+            const source = input.permissions;
+            const made = await allowed(temporary, source?.mode ?? 0o666);
+            const sameGroup = source === undefined || source.gid === made.gid;
+            const usual = sameGroup ? made.mode : withoutGroup(made.mode);
+            const file = (handle = await open(temporary, 'wx', 0o600));
             return {
                 write: (bytes) =>
                     writing(name, async () => {
@@ -142,7 +174,7 @@ export async function createOutput(
                     }),
                 commit: () =>
                     writing(name, async () => {
-                        if (old === undefined) await file.chmod(made.mode & 0o777);
+                        if (old === undefined) await file.chmod(usual);
                         else await keepPermissions(file, made, old);
                         await file.sync().catch(ignore('EINVAL', 'ENOTSUP', 'ENOSYS'));
                         await file.close();
@@ -166,23 +198,17 @@ const ignore =
         if (!codes.includes(codeOf(error))) throw error;
     };
 
-interface Owned {
-    readonly uid: number;
-    readonly gid: number;
-    readonly mode: number;
-}
-
 /** Gives a file the permissions of another one; where its group cannot be kept, fewer. */
 async function keepPermissions(
     file: Awaited<ReturnType<typeof open>>,
-    made: Owned,
-    { uid, gid, mode }: Owned,
+    made: Permissions,
+    { uid, gid, mode }: Permissions,
 ): Promise<void> {
     if (!WINDOWS && (uid !== made.uid || gid !== made.gid)) {
         try {
             await file.chown(uid, gid).catch(() => file.chown(made.uid, gid));
         } catch {
-            if (gid !== made.gid) mode &= ~0o070 | ((mode & 0o007) << 3);
+            if (gid !== made.gid) mode = withoutGroup(mode);
         }
     }
     await file.chmod(mode);

@@ -27,6 +27,8 @@ export interface OutputOptions extends Abortable {
 export interface Input {
     /** The same for all names of a file. */
     readonly identity?: string;
+    /** Of a file with a name. */
+    readonly permissions?: { readonly mode: number; readonly gid: number };
     next(): Promise<{ done?: boolean; value?: BytesLike }>;
     close(): unknown;
 }
@@ -151,8 +153,9 @@ async function convert<Options extends Secret & OutputOptions>(
  * nobody else may read it. If anything fails, or the signal is aborted, that file is removed and
  * the older one stays. Only a program that is killed leaves it behind.
  *
- * A file that replaces another gets that one's permissions and, where possible, its owner and
- * group, but no access control list. A symbolic link stays, and its target is replaced.
+ * A new file gets the permissions of a source that is a file with a name, as far as the umask
+ * allows. A file that replaces another gets that one's permissions and, where possible, its owner
+ * and group, but no access control list. A symbolic link stays, and its target is replaced.
  */
 export async function encryptFileTo(
     source: AnyFile,

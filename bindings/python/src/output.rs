@@ -28,6 +28,15 @@ impl Input {
             Self::Path(path) => fs::metadata(path),
         }
     }
+
+    /// Opens it if it is a regular file: opening a FIFO waits.
+    fn open(&self) -> Option<File> {
+        self.metadata().ok().filter(Metadata::is_file)?;
+        match self {
+            Self::Descriptor(number) => output::duplicate(*number).ok(),
+            Self::Path(path) => File::open(path).ok(),
+        }
+    }
 }
 
 /// An open output, a raw file for writing. It is removed unless it is committed.
@@ -51,6 +60,7 @@ fn closed() -> PyErr {
 #[pymethods]
 impl Output {
     /// Opens an output. inputs are what it must not be: pairs of a name and a path or a descriptor.
+    /// A new file gets the permissions of the one named source.
     #[new]
     #[pyo3(signature = (path, *, overwrite, private, inputs))]
     fn new(
@@ -68,6 +78,11 @@ impl Output {
             let there: Vec<_> = there.iter().map(|(name, found)| (name.as_str(), found)).collect();
             let access = if private { Access::Private } else { Access::Usual };
             let target = Target::check(&path, overwrite, access, &there)?;
+            let source = inputs.iter().find(|(name, _)| name == "source");
+            let target = match source.and_then(|(_, input)| input.open()) {
+                Some(source) => target.permissions_of(&source),
+                None => target,
+            };
             match cfg!(unix) && target.is_special() {
                 true => Ok(None),
                 false => target.open().map(Some),

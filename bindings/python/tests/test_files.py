@@ -283,6 +283,9 @@ def test_paths(tmp_path: pathlib.Path) -> None:
         target.chmod(0o640)
         files.encrypt_file(source, target, key=KEY, overwrite=True)
         assert stat.S_IMODE(target.stat().st_mode) == 0o640
+        source.chmod(0o600)
+        files.encrypt_file(source, tmp_path / "new", key=KEY)
+        assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o600
 
 
 def test_key_files(tmp_path: pathlib.Path) -> None:

@@ -28,7 +28,8 @@ def create(
 ) -> _native.Output:
     """Opens a file, which gets the name ``target`` when it is committed, as by ``with``.
 
-    ``inputs`` are what it must not be, or None: paths or file objects.
+    ``inputs`` are what it must not be, or None: paths or file objects. A new file gets the
+    permissions of ``source``, as far as the umask allows.
     """
     return _native.Output(
         os.fsdecode(target),

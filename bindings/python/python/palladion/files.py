@@ -25,11 +25,12 @@ back: what was returned before an error is a correct beginning of the original. 
 ``docs/file-format.md`` describes the format.
 
 A target given as a path is written under a temporary name in the same directory and renamed once it
-is complete; a replaced file keeps its permissions. Devices and FIFOs are written directly, and
-names like ``/dev/stdout`` and ``/dev/fd/3`` mean the open descriptor, as they do for sources and
-key files. A target that is also the source or the key file, a directory, or a file that cannot be
-replaced, such as a mount point, is refused before the work starts. An unfinished file belongs to
-the process that created it: a forked child neither finishes nor removes it.
+is complete. A replaced file keeps its permissions, and a new one gets those of the source, as far
+as the umask allows. Devices and FIFOs are written directly, and names like ``/dev/stdout`` and
+``/dev/fd/3`` mean the open descriptor, as they do for sources and key files. A target that is also
+the source or the key file, a directory, or a file that cannot be replaced, such as a mount point,
+is refused before the work starts. An unfinished file belongs to the process that created it: a
+forked child neither finishes nor removes it.
 """
 
 from __future__ import annotations
