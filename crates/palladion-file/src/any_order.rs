@@ -168,7 +168,7 @@ impl Opening {
     /// Opens a chunk as a reader from the start does, and returns it if it is the last chunk and
     /// ends the file.
     fn judge(&self, counter: u64, bytes: &mut [u8]) -> Result<Chunk, Error> {
-        let mut place = Place::new(self.size, counter);
+        let mut place = Place::new(self.size, counter, layout::offset(self.size, counter));
         let (frame, rest) = bytes.split_at_mut(FRAME_LEN);
         let (chunk, offset) = place.frame(frame)?;
         let rest_len = chunk.sealed_len() - FRAME_LEN;

@@ -12,7 +12,6 @@ use palladion::Buffer;
 use crate::Error;
 use crate::cipher::{Cipher, TAG_LEN};
 use crate::io::read_full;
-use crate::layout;
 
 pub(crate) const FRAME_LEN: usize = 4;
 pub(crate) const OVERHEAD: usize = FRAME_LEN + TAG_LEN;
@@ -228,9 +227,9 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The place of a chunk, if all before it are full.
-    pub fn new(size: ChunkSize, chunk: u64) -> Self {
-        Self { size, next: chunk, offset: layout::offset(size, chunk), last_seen: false }
+    /// The place of a chunk, which begins at `offset`.
+    pub fn new(size: ChunkSize, chunk: u64, offset: u64) -> Self {
+        Self { size, next: chunk, offset, last_seen: false }
     }
 
     /// Returns whether the last chunk was read, so that the file must end here.

@@ -216,7 +216,7 @@ impl Header {
 
     /// The place of the first chunk, right after the header.
     pub fn first_chunk(&self) -> Place {
-        Place::new(self.chunk_size, 0)
+        Place::new(self.chunk_size, 0, HEADER_LEN as u64)
     }
 
     /// The cipher for the chunks, if the header commits to this secret.

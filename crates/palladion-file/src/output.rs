@@ -23,9 +23,9 @@
 //!   exception that leaves `with`, discard it.
 //! * JavaScript: the end of a stream completes it; an error, or cancelling it, discards it.
 //!   `encryptFileTo` and `decryptFileTo` complete a file if their promise is fulfilled.
-//! * Go, a name: `PendingFile.Commit` completes it and `Abort` discards it; `WriteFile` completes a
-//!   file if it returns nil. A stream: `Writer.Close` completes it, `Abort` discards it, and so does
-//!   `Close` after the source of `io.Copy` failed.
+//! * Go, a name: `PendingFile.Commit` completes it, `Abort` discards it; `WriteFile` completes it
+//!   if it returns nil. A stream: `Writer.Close` completes it, unless the source of `io.Copy`
+//!   failed; `Abort` discards it.
 //! * The command: an output is complete if the exit status is 0.
 //!
 //! # What a name means

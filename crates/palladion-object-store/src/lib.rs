@@ -88,7 +88,7 @@ pub struct EncryptedStore<T> {
 }
 
 impl<T: ObjectStore> EncryptedStore<T> {
-    /// Encrypts all objects with one secret: a [`MasterKey`](palladion_file::MasterKey) or a
+    /// Encrypts all objects with one secret: a [`MasterKey`] or a
     /// [`Passphrase`](palladion_file::Passphrase).
     ///
     /// Prefer a key, which may be [kept in the store](Self::load_or_create_key) under a passphrase.
