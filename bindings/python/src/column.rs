@@ -2,8 +2,8 @@
 //!
 //! Values come as an Arrow column or as a list of Python objects, whose bytes are first copied to
 //! such a column; `palladion/columns.py` converts other containers to one of these. An Arrow column
-//! is a buffer with all bytes, offsets into it or a width, and a bit mask of the values that are not
-//! null. The result is one too.
+//! is a buffer with all bytes, offsets into it or a width, and a bit mask of the values that are
+//! not null. The result is one too.
 //!
 //! A caller may write to its buffers during a call (see `buffer`). An earlier check of an offset
 //! therefore proves nothing: each time an offset is read, the range is looked up in a slice, and an
