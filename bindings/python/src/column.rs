@@ -445,7 +445,10 @@ fn open_block<F: Family, const D: usize, const T: usize>(
                     jobs.push(Decryption::open_into(&cipher, place, ad, sealed, room));
                     places.push(row);
                 }
-                _ => failures.push(row),
+                _ => {
+                    room.fill(0);
+                    failures.push(row);
+                }
             }
         }
         let mut other = Ok(());
