@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use super::cipher::Cipher;
     #[pymodule_export]
-    use super::column::{column_size, open_column, open_list, seal_column, seal_list};
+    use super::column::{column_to_list, open_column, seal_column};
     #[pymodule_export]
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]

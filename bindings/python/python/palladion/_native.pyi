@@ -429,43 +429,28 @@ def check_buffer(_data: Buffer) -> None: ...
 def load_key(path: str) -> bytes: ...
 def format_key_file(key: Buffer) -> str: ...
 
-# A column: data, offsets or None, width of an offset or of a value, bit mask or None, first row.
-_Parts = tuple[Any, Any, int, Any, int]
+# A column: data, offsets or None, width of an offset or of a value, bit mask or None, first row,
+# number of rows.
+_Parts = tuple[Any, Any, int, Any, int, int]
 
-def column_size(cipher: Cipher, values: _Parts, count: int, seal: bool) -> int: ...
 def seal_column(
     cipher: Cipher,
-    values: _Parts,
-    count: int,
+    values: list[Any] | _Parts,
     ad: Any,
-    out: Any,
-    out_offsets: Any = None,
-    out_valid: Any = None,
-    threads: int = 0,
-) -> None: ...
+    allocate: Callable[[int], Any],
+    most: int,
+    threads: int,
+) -> _Parts: ...
 def open_column(
     cipher: Cipher,
-    values: _Parts,
-    count: int,
+    values: list[Any] | _Parts,
     ad: Any,
-    out: Any,
-    out_offsets: Any = None,
-    out_valid: Any = None,
-    threads: int = 0,
-    keep: bool = False,
-) -> tuple[int, int]: ...
-def seal_list(
-    cipher: Cipher, values: list[Any], ad: Any = None, missing: Any = None, threads: int = 0
-) -> list[bytes | None]: ...
-def open_list(
-    cipher: Cipher,
-    values: list[Any],
-    ad: Any = None,
-    missing: Any = None,
-    threads: int = 0,
-    keep: bool = False,
-    text: bool = False,
-) -> tuple[list[Any] | None, int, int]: ...
+    allocate: Callable[[int], Any],
+    most: int,
+    threads: int,
+    keep: bool,
+) -> tuple[_Parts | None, int, int]: ...
+def column_to_list(column: _Parts, text: bool) -> list[Any]: ...
 
 _Secret = tuple[
     str, Buffer | str, Buffer | None

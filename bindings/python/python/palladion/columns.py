@@ -68,9 +68,9 @@ from ._native import Cipher, VerificationError
 
 __all__ = ["ColumnError", "decrypt", "encrypt"]
 
-#: A column for native code: a list of objects, or (data, offsets or None, width of an offset or of
-#: a value, bit mask or None, first row).
-_Parts = tuple[Any, Any, int, Any, int]
+#: A column of native code: data, offsets or None, the width of an offset or of a value, bit mask or
+#: None, first row, number of rows. Instead, it takes a list of objects too.
+_Parts = tuple[Any, Any, int, Any, int, int]
 _Source = Union[list[Any], _Parts]
 
 #: The most bytes that 32-bit offsets can address. Tests lower it.
@@ -238,62 +238,57 @@ class _Call:
             )
         return lambda start, rows: _source(column, start, rows)
 
-    def failures(self, failed: int, first: int, start: int = 0) -> None:
-        """Records values that are not authentic."""
+    def native(
+        self, values: _Source, ad: Any, allocate: Callable[[int], Any], start: int = 0
+    ) -> Any:
+        """Converts values, of which ``start`` is the first row; returns None if it failed."""
+        arguments = self.cipher, values, ad, allocate, _MOST_32, self.threads
+        if not self.opens:
+            return _native.seal_column(*arguments)
+        column, failed, first = _native.open_column(*arguments, self.keep)
         if failed and not self.failed:
             self.first = start + first
         self.failed += failed
+        return column
 
     def check(self) -> None:
         """Raises at the end of a column if a value was not authentic, unless those become null."""
         if self.failed and not self.keep:
             raise ColumnError(self.first, self.failed)
 
-    def objects(self, values: list[Any], missing: Any = None) -> list[Any]:
+    def objects(self, values: list[Any]) -> list[Any]:
         """Converts a list."""
-        ad = self.ads_of(len(values))(0, len(values))
-        if not self.opens:
-            return _native.seal_list(self.cipher, values, ad, missing, self.threads)
-        if self.type not in (None, "binary", "string"):
+        if self.opens and self.type not in (None, "binary", "string"):
             raise TypeError(
                 f'type must be "binary" or "string" for Python objects, not {self.type!r}'
             )
-        text = self.type == "string"
-        done, failed, first = _native.open_list(
-            self.cipher, values, ad, missing, self.threads, self.keep, text
-        )
-        self.failures(failed, first)
+        column = self.native(values, self.ads_of(len(values))(0, len(values)), bytearray)
         self.check()
-        assert done is not None
-        return done
+        try:
+            return _native.column_to_list(column, self.opens and self.type == "string")
+        finally:
+            if self.opens:
+                _wipe(column)
 
     def matrix(self, values: Any) -> Any:
         """Converts the rows of a NumPy array."""
         np = _import("numpy")
 
         rows, width = values.shape
-        width += -self.cipher.overhead if self.opens else self.cipher.overhead
-        if width < 0:
+        if self.opens and width < self.cipher.overhead:
             raise ValueError(
-                f"encrypted rows must have at least {self.cipher.overhead} bytes, "
-                f"but have {values.shape[1]}"
+                f"encrypted rows must have at least {self.cipher.overhead} bytes, but have {width}"
             )
-        data = np.ascontiguousarray(values)
-        out = np.empty((rows, width), np.uint8)
-        # Flat, because the buffer protocol rejects the shape of an empty view.
-        parts = (_flat(data), None, values.shape[1], None, 0)
-        ad = self.ads_of(rows)(0, rows)
-        if not self.opens:
-            _native.seal_column(self.cipher, parts, rows, ad, _flat(out), None, None, self.threads)
-        elif self.keep:
+        if self.keep:
             raise TypeError("rows of an array cannot be null; decrypt them as a column of objects")
-        else:
-            result = _native.open_column(
-                self.cipher, parts, rows, ad, _flat(out), None, None, self.threads, False
-            )
-            self.failures(*result)
-            self.check()
-        return out
+        column = self.native(
+            _source(values, 0, rows),
+            self.ads_of(rows)(0, rows),
+            lambda size: np.empty(size, np.uint8),
+        )
+        self.check()
+        data, _, width, *_ = column
+        return data.reshape(rows, width)
 
     def arrow(self, values: Any) -> Any:
         """Converts an Array or a ChunkedArray of pyarrow."""
@@ -302,21 +297,21 @@ class _Call:
         column = _column_of(values)
         kind = column.type
         if self.opens and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            raise TypeError(f"encrypted values must be binary, not {column.type}")
+            raise TypeError(f"encrypted values must be binary, not {kind}")
         ads = self.ads_of(len(values))
-        results, start, outs = [], 0, []
-        for chunk in column.chunks if chunked else [column]:
-            result, out = self._arrow_chunk(pa, chunk, start, ads)
-            results.append(result)
-            outs.append(out)
-            start += len(chunk)
+        start, parts = 0, []
+        for chunk in (column.chunks or [pa.array([], kind)]) if chunked else [column]:
+            rows = len(chunk)
+            parts.append(
+                self.native(_arrow_parts(pa, chunk), ads(start, rows), pa.allocate_buffer, start)
+            )
+            start += rows
         if self.failed and not self.keep:
-            # Wipe the authentic chunks too: nothing is returned.
-            for out in outs:
-                memoryview(out).cast("B")[:] = bytes(out.size)
+            # Nothing is returned of the authentic chunks either.
+            for part in parts:
+                _wipe(part)
         self.check()
-        if chunked and not results:
-            results = [pa.array([], _result_type(pa, column.type, self))]
+        results = [_arrow_array(pa, part) for part in parts]
         # If one chunk needs 64-bit offsets, all get them.
         if any(result.type != results[0].type for result in results):
             results = [result.cast(pa.large_binary()) for result in results]
@@ -336,37 +331,6 @@ class _Call:
         if isinstance(self.type, pa.DataType):
             return self.type
         raise TypeError(f'type must be "binary", "string" or a pyarrow.DataType, not {self.type!r}')
-
-    def _arrow_chunk(
-        self, pa: Any, values: Any, start: int, ads: Callable[[int, int], Any]
-    ) -> tuple[Any, Any]:
-        """Converts an array of a type that `_arrow_parts` knows; returns it and its data buffer."""
-        count, parts = len(values), _arrow_parts(pa, values)
-        ad = ads(start, count)
-        wanted = _result_type(pa, values.type, self)
-        fixed = pa.types.is_fixed_size_binary(wanted)
-        if fixed:
-            size = count * wanted.byte_width
-        else:
-            size = _native.column_size(self.cipher, parts, count, not self.opens)
-            if size > _MOST_32:
-                wanted = pa.large_binary()
-        out = pa.allocate_buffer(size)
-        valid = pa.allocate_buffer((count + 7) // 8) if parts[3] is not None or self.keep else None
-        offsets = None
-        if not fixed:
-            offsets = pa.allocate_buffer(
-                (count + 1) * (8 if pa.types.is_large_binary(wanted) else 4)
-            )
-        if self.opens:
-            result = _native.open_column(
-                self.cipher, parts, count, ad, out, offsets, valid, self.threads, self.keep
-            )
-            self.failures(*result, start)
-        else:
-            _native.seal_column(self.cipher, parts, count, ad, out, offsets, valid, self.threads)
-        buffers = [valid, out] if fixed else [valid, offsets, out]
-        return pa.Array.from_buffers(wanted, count, buffers), out
 
 
 def _convert(values: Any, call: _Call) -> Any:
@@ -433,7 +397,7 @@ def _pandas(values: Any, call: _Call) -> Any:
     if isinstance(column, list):
         if text and usual.storage == "python":  # there is no pyarrow, and str becomes objects
             wanted = usual
-        done = _to_objects(call.objects(column, pd.NA))
+        done = _to_objects(call.objects(column))
         return pd.Series(done, index=values.index, name=values.name, dtype=wanted or object)
     pa, result = _pyarrow(), call.arrow(column)
     if text and pa.types.is_large_string(result.type):
@@ -521,7 +485,7 @@ def _column_of_pandas(values: Any) -> Any:
     ):
         return _column_of_arrow(values.array.__arrow_array__())
     if dtype == object or isinstance(dtype, pd.StringDtype):
-        return values.to_numpy(object).tolist()
+        return values.to_numpy(object, na_value=None).tolist()
     raise TypeError(
         "a Series must be of objects (bytes, str, None), of strings or of Arrow's binary, "
         f"not {dtype}; use astype"
@@ -554,29 +518,29 @@ def _is_binary(pa: Any, kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _result_type(pa: Any, kind: Any, call: _Call) -> Any:
-    """The type of the results for values of a type."""
-    if pa.types.is_fixed_size_binary(kind):
-        # All results have one length: no offsets are needed, and no lengths in Parquet.
-        width = kind.byte_width + (-call.cipher.overhead if call.opens else call.cipher.overhead)
-        if width < 0:
-            raise ValueError(f"values of {kind} are too short to have been encrypted")
-        return pa.binary(width)
-    large = pa.types.is_large_binary(kind) or pa.types.is_large_string(kind)
-    return pa.large_binary() if large else pa.binary()
-
-
 def _arrow_parts(pa: Any, values: Any) -> _Parts:
     """The buffers of an array."""
     buffers, kind = values.buffers(), values.type
     valid = buffers[0] if values.null_count else None
     data = buffers[-1] if buffers[-1] is not None else b""
     if pa.types.is_fixed_size_binary(kind):
-        return data, None, kind.byte_width, valid, values.offset
+        return data, None, kind.byte_width, valid, values.offset, len(values)
     # An array without rows may have no offsets.
     offsets = buffers[1] if buffers[1] is not None else b""
     width = 8 if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind) else 4
-    return data, offsets, width, valid, values.offset
+    return data, offsets, width, valid, values.offset, len(values)
+
+
+def _arrow_array(pa: Any, parts: _Parts) -> Any:
+    """The array of a column from native code."""
+    data, offsets, width, valid, _, rows = parts
+    if offsets is None:
+        kind, buffers = pa.binary(width), [valid, data]
+    else:
+        kind = pa.large_binary() if width == 8 else pa.binary()
+        buffers = [valid, offsets, data]
+    buffers = [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers]
+    return pa.Array.from_buffers(kind, rows, buffers)
 
 
 def _source(column: Any, start: int, rows: int) -> _Source:
@@ -586,13 +550,9 @@ def _source(column: Any, start: int, rows: int) -> _Source:
     if hasattr(column, "ndim"):
         np = _import("numpy")
 
-        return (
-            _flat(np.ascontiguousarray(column[start : start + rows])),
-            None,
-            column.shape[1],
-            None,
-            0,
-        )
+        # Flat, because the buffer protocol rejects the shape of an empty view.
+        data = np.ascontiguousarray(column[start : start + rows]).reshape(-1)
+        return data, None, column.shape[1], None, 0, rows
     pa = _pyarrow()
     part = column.slice(start, rows)
     if isinstance(part, pa.ChunkedArray):
@@ -608,9 +568,10 @@ def _source(column: Any, start: int, rows: int) -> _Source:
     return _arrow_parts(pa, part)
 
 
-def _flat(array: Any) -> Any:
-    """A NumPy array with one dimension."""
-    return array.reshape(-1)
+def _wipe(parts: Optional[_Parts]) -> None:
+    """Zeroes the values of a column from native code."""
+    if parts is not None:
+        memoryview(parts[0]).cast("B")[:] = bytes(len(parts[0]))
 
 
 def _kind(values: Any) -> str:
