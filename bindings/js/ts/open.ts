@@ -16,7 +16,14 @@ import {
     type Abortable,
     type DecryptOptions,
 } from './file.js';
-import { BEGINNING, openSource, type AnySource, type Part, type Source } from './source.js';
+import {
+    BEGINNING,
+    openSource,
+    type AnySource,
+    type FileSource,
+    type Part,
+    type Source,
+} from './source.js';
 import type { ByteStream, FetchOptions } from './types.js';
 import { checkSignal, onAbort, Turns, until } from './waiting.js';
 
@@ -348,6 +355,8 @@ function readSignal(options: Abortable = {}): AbortSignal | undefined {
  * extended is an error at once. The native addon works on a passphrase on another thread; with
  * WebAssembly, this one does.
  */
+export function openFile(source: FileSource, options: OpenOptions): Promise<OpenFile>;
+export function openFile(source: AnySource, options: OpenOptions): Promise<OpenFile>;
 export async function openFile(source: AnySource, options: OpenOptions): Promise<OpenFile> {
     const given = fileOptions(options, [...DECRYPT_OPTIONS, 'fetch', 'signal']);
     const limits = kdfLimits(given.limits);

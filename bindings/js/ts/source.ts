@@ -39,7 +39,7 @@ export interface Source {
     /** The first bytes, if they came with the length. */
     readonly beginning?: Part | undefined;
     /** Every error is a PalladionError, or the reason of an abort. */
-    read(start: number, end: number, signal: AbortSignal): Promise<Part>;
+    read(start: number, end: number, signal: Signal): Promise<Part>;
 }
 
 /** What this uses of a `FileHandle` of Node. */
@@ -69,7 +69,7 @@ function has<Name extends string>(
 export async function guarded<Result>(
     what: string,
     run: () => Result | PromiseLike<Result>,
-    ...signals: (AbortSignal | null | undefined)[]
+    ...signals: (Signal | null | undefined)[]
 ): Promise<Result> {
     try {
         return await run();
@@ -286,7 +286,7 @@ function address(text: string): URL {
 export async function openSource(
     from: AnySource,
     options: FetchOptions = {},
-    signal: AbortSignal,
+    signal: Signal,
 ): Promise<Source> {
     const kind = typeName(from);
     if (kind === 'URL' || typeof from === 'string') {
