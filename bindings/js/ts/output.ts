@@ -19,7 +19,9 @@ import { checkSignal, until } from './waiting.js';
 export interface OutputOptions extends Abortable {
     /** Replaces the target if it exists. Otherwise that is an error, `FILE_EXISTS`. */
     overwrite?: boolean;
-    /** Is called with the number of bytes of the source that were read so far. */
+    /** Is called with the number of bytes of the source that were read so far. What it returns is
+     * ignored: in an async function, catch errors.
+     */
     onProgress?: (bytes: number) => void;
 }
 
@@ -196,7 +198,8 @@ async function convert<Options extends Secret & OutputOptions>(
  * `file:` URL, and not the source. **It appears, and replaces an older file, only once all of it
  * was written:** until then it has another name in the same directory (`.palladion-….tmp`), and
  * nobody else may read it. If anything fails, or the signal is aborted, that file is removed and
- * the older one stays. Only a program that is killed leaves it behind.
+ * the older one stays. It is left behind only if a program or worker is killed, or if the directory
+ * gets another name.
  *
  * A new file gets the permissions of a source that is a file with a name, as far as the umask
  * allows. A file that replaces another gets that one's permissions and, where possible, its owner
