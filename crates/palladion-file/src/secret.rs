@@ -1,10 +1,8 @@
 //! The secret of the user: a master key or a passphrase.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-use std::{fmt, thread};
 
 use hkdf::Hkdf;
 use palladion::Tag;
@@ -251,8 +249,6 @@ struct Stretched {
 
 /// The most keys that a passphrase keeps.
 const KEPT: usize = 1024;
-/// How often a call that waits for Argon2id asks whether it is interrupted.
-const LOOK: Duration = Duration::from_millis(50);
 
 impl Passphrase {
     /// Takes ownership of a passphrase.
@@ -311,20 +307,9 @@ impl Passphrase {
             let mut key = Box::new(MasterKey::from([0; 32]));
             params.stretch(&bytes, &salt, &mut key.0).map(|()| key)
         };
-        let Some(is_interrupted) = &self.is_interrupted else { return stretch() };
-        let (sender, result) = sync_channel(1);
-        let (work, here) = (stretch.clone(), stretch);
-        let send = move || drop(sender.send(work()));
-        if thread::Builder::new().spawn(send).is_err() {
-            return here(); // the system allows no more threads
-        }
-        loop {
-            match result.recv_timeout(LOOK) {
-                Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) if !is_interrupted() => {}
-                Err(RecvTimeoutError::Timeout) => return Err(Error::Cancelled),
-                Err(RecvTimeoutError::Disconnected) => panic!("Argon2id panicked"),
-            }
+        match &self.is_interrupted {
+            Some(is_interrupted) => interruptible(stretch, is_interrupted.as_ref()),
+            None => stretch(),
         }
     }
 
@@ -333,6 +318,41 @@ impl Passphrase {
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
+}
+
+/// Does the work on another thread, which is left alone with it if the caller is interrupted.
+#[cfg(not(target_family = "wasm"))]
+fn interruptible<T: Send + 'static>(
+    work: impl Fn() -> Result<T, Error> + Clone + Send + 'static,
+    is_interrupted: &(dyn Fn() -> bool + Send + Sync),
+) -> Result<T, Error> {
+    use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+    /// How often to ask whether the caller is interrupted.
+    const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
+
+    let (sender, result) = sync_channel(1);
+    let there = work.clone();
+    let send = move || drop(sender.send(there()));
+    if std::thread::Builder::new().spawn(send).is_err() {
+        return work(); // the system allows no more threads
+    }
+    loop {
+        match result.recv_timeout(LOOK) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Timeout) if !is_interrupted() => {}
+            Err(RecvTimeoutError::Timeout) => return Err(Error::Cancelled),
+            Err(RecvTimeoutError::Disconnected) => panic!("Argon2id panicked"),
+        }
+    }
+}
+
+/// There are no threads.
+#[cfg(target_family = "wasm")]
+fn interruptible<T>(
+    work: impl Fn() -> Result<T, Error>,
+    _: &(dyn Fn() -> bool + Send + Sync),
+) -> Result<T, Error> {
+    work()
 }
 
 impl ZeroizeOnDrop for Passphrase {}
