@@ -200,6 +200,12 @@ test('passphrases', async () => {
         code(() => decryptFile(file, { passphrase: 'password' })),
         'WRONG_PASSPHRASE',
     );
+    const line = { passphrase: 'pässword\n' };
+    assert.match(failure(() => decryptFile(file, line)).hint, /line break/);
+    await assert.rejects(decryptFileAsync(file, line), { hint: /line break/ });
+    await assert.rejects(openFile(file, line), { hint: /line break/ });
+    const number = failure(() => decryptFile(file, { passphrase: 42 }));
+    assert.match(number.message, /must be a string or bytes/);
     assert.equal(
         code(() => decryptFile(file, { key })),
         'NEEDS_PASSPHRASE',

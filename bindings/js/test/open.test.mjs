@@ -317,7 +317,7 @@ test('sources that fail or change', async () => {
     // Another file has its place.
     const other = sealed(5000);
     source.read = async (start, end) => other.subarray(start, end);
-    await assert.rejects(opened.read(0, 1), { code: 'DAMAGED' });
+    await assert.rejects(opened.read(0, 1), { code: 'DAMAGED', hint: /replaced/ });
     const cause = new Error('no disk');
     for (const read of [
         () => { throw cause; },

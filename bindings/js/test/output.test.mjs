@@ -5,6 +5,7 @@ import {
     chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync,
     writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -124,6 +125,60 @@ for (const [name, [{ source, ...options }, error]] of Object.entries(failures)) 
         assert.equal(readFileSync(at('old'), 'utf8'), 'old');
     });
 }
+
+inFolder('relative names, and another working directory during the work', ['new'], async (at) => {
+    const before = process.cwd();
+    process.chdir(at(''));
+    try {
+        const done = decryptFileTo('sealed', 'new', { key, onProgress: () => process.chdir('/') });
+        process.chdir('..');
+        await done;
+    } finally {
+        process.chdir(before);
+    }
+    same(at('new'), plain);
+});
+
+inFolder('an abort at the end, or while the source is opened', ['pipe'], async (at) => {
+    if (!posix) return writeFileSync(at('pipe'), '');
+    const abort = new AbortController();
+    const handle = await open(at('plain'));
+    const type = Object.getPrototypeOf(handle);
+    await handle.close();
+    const { sync } = type;
+    type.sync = function () { abort.abort(stop); return sync.call(this); };
+    try {
+        const call = decryptFileTo(at('sealed'), at('new'), { key, signal: abort.signal });
+        await assert.rejects(call, stop);
+    } finally {
+        type.sync = sync;
+    }
+    assert(!existsSync(at('new')));
+    spawnSync('mkfifo', [at('pipe')]);
+    const signal = AbortSignal.timeout(1);
+    await assert.rejects(decryptFileTo(at('pipe'), at('new'), { key, signal }), {
+        name: 'TimeoutError',
+    });
+    writeFileSync(at('pipe'), ''); // ends the thread that opens it
+});
+
+inFolder('a stream that was read already', ['one', 'two'], async (at) => {
+    const read = Readable.from([plain]);
+    read.read();
+    const ended = Readable.from([plain]);
+    for await (const _ of ended);
+    const locked = new Blob([plain]).stream();
+    locked.getReader();
+    const generator = (async function* () { yield plain; })();
+    await Promise.all(['one', 'two'].map(async (name, i) => {
+        const call = encryptFileTo(generator, at(name), { key });
+        await (i === 0 ? call : assert.rejects(call, { code: 'WRONG_STATE' }));
+    }));
+    for (const source of [read, ended, locked, generator])
+        await assert.rejects(encryptFileTo(source, at('two'), { key }), { code: 'WRONG_STATE' });
+    const again = { async *[Symbol.asyncIterator]() { yield plain; } };
+    for (let i = 0; i < 2; i++) await encryptFileTo(again, at('two'), { key, overwrite: true });
+});
 
 inFolder('targets that are refused', ['old'], async (at) => {
     writeFileSync(at('old'), 'old');

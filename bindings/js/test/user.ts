@@ -58,6 +58,7 @@ for (const from of [source, sealed, sealed.buffer, new Blob([sealed]), new URL('
     file.close();
 }
 await openFile('https://a.b/c', { key, fetch: { headers: { a: 'b' }, credentials: 'include' } });
+await openFile({ size: 5, read: async (start, end) => sealed.subarray(start, end) }, { key });
 // @ts-expect-error: a key or a passphrase
 await openFile(sealed, {});
 await encryptFileAsync(key, { key, signal: new AbortController().signal });

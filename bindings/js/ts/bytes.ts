@@ -166,9 +166,10 @@ export function toBytes(value: BytesLike, what: string): Uint8Array {
         );
     }
     if (bytes !== undefined) return bytes;
+    const other = what === 'passphrase' ? 'a string or ' : '';
     throw new PalladionError(
         'WRONG_TYPE',
-        `the ${what} must be bytes (such as a Uint8Array), not ${describe(value)}`,
+        `the ${what} must be ${other}bytes (such as a Uint8Array), not ${describe(value)}`,
         typeHint(value, what),
     );
 }

@@ -411,18 +411,25 @@ export class Handle {
     readonly engine: Engine;
     #number: number;
     readonly #free: Call;
+    readonly #finished: string;
 
-    constructor(owner: object, engine: Engine, number: number, free: Call) {
+    constructor(
+        owner: object,
+        engine: Engine,
+        number: number,
+        free: Call,
+        finished = 'this object is already finished',
+    ) {
         this.engine = engine;
         this.#number = number;
         this.#free = free;
+        this.#finished = finished;
         forgotten.register(owner, () => this.free(), this);
     }
 
     /** The number. Throws if the object was freed. */
     get number(): number {
-        if (this.#number === 0)
-            throw new PalladionError('WRONG_STATE', 'this object is already finished');
+        if (this.#number === 0) throw new PalladionError('WRONG_STATE', this.#finished);
         return this.#number;
     }
 

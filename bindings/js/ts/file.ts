@@ -51,7 +51,7 @@ export type EncryptOptions = Secret & {
     algorithm?: Algorithm;
     /** Bytes of plaintext in a chunk: a power of two from 1024 to 16777216, by default 1048576. */
     chunkSize?: number;
-    /** The cost of Argon2id for a passphrase. It has no effect on a key. */
+    /** The cost of Argon2id for a passphrase. With a key, it is checked but has no effect. */
     kdf?: KdfCosts;
     /** The highest cost that will be allowed for decryption; `KDF_TOO_COSTLY` if `kdf` is more. */
     limits?: KdfLimits;
@@ -94,14 +94,21 @@ export function fileOptions<Options extends Secret>(options: Options, others: st
     return given;
 }
 
+/** Says of a wrong passphrase that it ends with a line break. */
+function withLineBreak(error: unknown): unknown {
+    if (!(error instanceof PalladionError) || error.code !== 'WRONG_PASSPHRASE') return error;
+    const hint = 'it ends with a line break: of the text of a file, pass the first line alone';
+    return new PalladionError(error.code, error.message, hint);
+}
+
 /**
- * The bytes of a secret, and whether they are a passphrase. Read the other options first: they may
- * be getters, which may take the bytes away.
+ * The bytes of a secret, whether they are a passphrase, and what explains errors of it. Read the
+ * other options first: they may be getters, which may take the bytes away.
  */
 export function secretBytes(
     secret: Secret,
     use: 'encrypt' | 'decrypt',
-): [bytes: Uint8Array, passphrase: boolean] {
+): [bytes: Uint8Array, passphrase: boolean, explain: (error: unknown) => unknown] {
     const { key, passphrase } = secret as {
         key?: BytesLike | string;
         passphrase?: BytesLike | string;
@@ -113,7 +120,8 @@ export function secretBytes(
                 (key === undefined ? 'which are both undefined' : 'not both'),
         );
     }
-    if (key !== undefined) return [masterKey(key), false];
+    const same = (error: unknown) => error;
+    if (key !== undefined) return [masterKey(key), false, same];
     if (typeof passphrase === 'string' && /\p{Surrogate}/u.test(passphrase)) {
         throw new PalladionError(
             'WRONG_VALUE',
@@ -145,7 +153,8 @@ export function secretBytes(
             );
         }
     }
-    return [bytes, true];
+    const lineBreak = [0x0a, 0x0d].includes(bytes[bytes.length - 1]!);
+    return [bytes, true, lineBreak ? withLineBreak : same];
 }
 
 /** The costs that a caller allows. */
@@ -305,6 +314,7 @@ export class Opener {
     readonly ready: Begun = undefined;
     readonly #secret: Bytes;
     readonly #passphrase: boolean;
+    readonly #explain: (error: unknown) => unknown;
     readonly #limits: [memoryKiB: number, passes: number, lanes: number, workKiB: number];
     readonly #header = new Uint8Array(HEADER);
     #handle: Handle | undefined;
@@ -317,8 +327,9 @@ export class Opener {
     /** Takes options that were checked, and copies the secret. */
     constructor(given: DecryptOptions) {
         this.#limits = kdfLimits(given.limits);
-        const [bytes, passphrase] = secretBytes(given, 'decrypt');
+        const [bytes, passphrase, explain] = secretBytes(given, 'decrypt');
         this.#secret = copyOf(bytes);
+        this.#explain = explain;
         this.#passphrase = passphrase;
     }
 
@@ -333,7 +344,10 @@ export class Opener {
         this.#have += taken;
         if (this.#have < this.#wanted) return taken;
         const begun = this.#guarded(() => this.#begin(true));
-        return begun === undefined ? taken : begun.then(() => taken);
+        const wrong = (error: unknown) => {
+            throw this.#explain(error);
+        };
+        return begun === undefined ? taken : begun.then(() => taken, wrong);
     }
 
     /** Takes some of the bytes, for at most one chunk. Returns how many it took. */
@@ -377,7 +391,7 @@ export class Opener {
             return run();
         } catch (error) {
             this.free();
-            throw error;
+            throw this.#explain(error);
         }
     }
 
@@ -619,8 +633,9 @@ export function decryptFile(file: BytesLike, options: DecryptOptions): Bytes {
 
 /**
  * Encrypts a whole file in memory. The native addon runs Argon2id for a passphrase on another
- * thread; with WebAssembly, this one does. Leave the plaintext as it is until the promise is
- * fulfilled. An abort while the other thread runs lets that end, and discards its result.
+ * thread; with WebAssembly, this one does. **Leave the plaintext as it is until the promise is
+ * fulfilled:** it is not copied. An abort while the other thread runs lets that end, and discards
+ * its result.
  */
 export async function encryptFileAsync(
     plaintext: BytesLike,

@@ -16,7 +16,14 @@ import {
     type Abortable,
     type DecryptOptions,
 } from './file.js';
-import { BEGINNING, openSource, type AnySource, type Part, type Source } from './source.js';
+import {
+    BEGINNING,
+    openSource,
+    type AnySource,
+    type FileSource,
+    type Part,
+    type Source,
+} from './source.js';
 import type { ByteStream, FetchOptions } from './types.js';
 import { checkSignal, onAbort, Turns, until } from './waiting.js';
 
@@ -51,7 +58,8 @@ export interface OpenFile {
     /**
      * Returns a stream of the same bytes. It keeps a few MiB of the encrypted file, or one chunk if
      * that is more, and passes each piece on once it is verified. **What it returned before an
-     * error is correct, but not complete.** `cancel()` ends the request that it waits for.
+     * error is correct, but not complete.** `cancel()` ends the request that it waits for. The call
+     * itself throws if an argument is wrong, the file is closed, or the signal was aborted before.
      */
     stream(start?: number, end?: number, options?: Abortable): ByteStream;
     /**
@@ -105,7 +113,7 @@ class Reader implements OpenFile {
 
     constructor(source: Source, engine: Engine, file: number) {
         this.#source = source;
-        this.#handle = new Handle(this, engine, file, engine.call.pld_reader_free);
+        this.#handle = new Handle(this, engine, file, engine.call.pld_reader_free, CLOSED);
         this.chunkSize = engine.check(engine.call.pld_reader_size(file));
         const text = Math.min(this.chunkSize, source.size);
         this.#chunk = engine.chunk(file, 'reader', FRAME + text + TAG);
@@ -222,8 +230,17 @@ class Reader implements OpenFile {
             return text;
         } catch (error) {
             text.fill(0);
-            throw error;
+            throw await this.#explained(error);
         }
+    }
+
+    /** Says of a damaged chunk that it may be one of another file. */
+    async #explained(error: unknown): Promise<unknown> {
+        if (!(error instanceof PalladionError) || error.code !== 'DAMAGED') return error;
+        const hint = `${error.hint}; if the file was replaced while it was open, open it again`;
+        return (
+            (await this.#source.changed?.()) ?? new PalladionError('DAMAGED', error.message, hint)
+        );
     }
 
     async #fill(
@@ -325,7 +342,8 @@ class Reader implements OpenFile {
     }
 }
 
-const closed = () => new PalladionError('WRONG_STATE', 'this file is closed');
+const CLOSED = 'this file is closed';
+const closed = () => new PalladionError('WRONG_STATE', CLOSED);
 
 /** Throws if a call that verifies a part failed. */
 function verify(e: Engine, result: number, part: Part): void {
@@ -348,12 +366,14 @@ function readSignal(options: Abortable = {}): AbortSignal | undefined {
  * extended is an error at once. The native addon works on a passphrase on another thread; with
  * WebAssembly, this one does.
  */
+export function openFile(source: FileSource, options: OpenOptions): Promise<OpenFile>;
+export function openFile(source: AnySource, options: OpenOptions): Promise<OpenFile>;
 export async function openFile(source: AnySource, options: OpenOptions): Promise<OpenFile> {
     const given = fileOptions(options, [...DECRYPT_OPTIONS, 'fetch', 'signal']);
     const limits = kdfLimits(given.limits);
     const fetchOptions = given.fetch;
     const asked = checkSignal(given.signal);
-    const [bytes, passphrase] = secretBytes(given, 'decrypt');
+    const [bytes, passphrase, explain] = secretBytes(given, 'decrypt');
     const secret = copyOf(bytes);
     let reader: Reader | undefined;
     const stop = new AbortController();
@@ -385,7 +405,7 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
     } catch (error) {
         stop.abort();
         reader?.close();
-        throw error;
+        throw explain(error);
     } finally {
         for (const end of ends) end();
         secret.fill(0);

@@ -1,7 +1,7 @@
 /** Files that appear only once they are complete, with the file system of Node, Deno and Bun. */
 import { unlinkSync } from 'node:fs';
 import { link, lstat, open, realpath, rename, stat, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { PalladionError } from './errors.js';
@@ -14,11 +14,11 @@ import type { FilePath } from './types.js';
 const PIECE = 1 << 20;
 const WINDOWS = process.platform === 'win32';
 
-/** The name of a file in the file system. */
-function nameOf(path: FilePath): string {
+/** The name of a file in the file system, whatever the working directory is later. */
+export function nameOf(path: FilePath): string {
     const text = String(path);
     if (typeof path === 'string') {
-        if (!/^[a-z][a-z+.-]+:\/\//i.test(text)) return text;
+        if (!/^[a-z][a-z+.-]+:\/\//i.test(text)) return absolute(text);
     } else if (text.startsWith('file:')) {
         return fileURLToPath(text);
     }
@@ -27,6 +27,12 @@ function nameOf(path: FilePath): string {
         'the source and the target must be paths or file: URLs, not other addresses',
         'of a server, pass the body of its answer as the source; of a file, new URL(text)',
     );
+}
+
+function absolute(name: string): string {
+    if (WINDOWS) return resolve(name) + (/[\\/]$/.test(name) ? '\\' : '');
+    // `resolve` would remove `link/..`, which may be elsewhere.
+    return isAbsolute(name) ? name : `${process.cwd()}/${name}`;
 }
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code ?? '';
@@ -45,8 +51,7 @@ async function writing<Result>(name: string, run: () => Promise<Result>): Promis
 
 const identityOf = ({ dev, ino }: { dev: bigint; ino: bigint }) => `${dev} ${ino}`;
 
-export async function openInput(path: FilePath): Promise<Input> {
-    const name = nameOf(path);
+export async function openInput(name: string): Promise<Input> {
     const reading = <Result>(run: () => Promise<Result>) => guarded(`"${name}"`, run);
     const handle = await reading(() => open(name, 'r'));
     const buffer = new Uint8Array(PIECE);
@@ -85,7 +90,7 @@ async function existing(name: string, overwrite: boolean, input: Input) {
         found = await stat(name, { bigint: true });
     } catch (error) {
         if (codeOf(error) !== 'ENOENT') throw error;
-        if ((WINDOWS ? /[\\/]$/ : /\/$|^$/).test(name))
+        if ((WINDOWS ? /[\\/]$/ : /\/$/).test(name))
             throw refuse(`"${name}" is a directory, not a file`);
         const dangling = await lstat(name).catch(() => undefined);
         if (dangling === undefined) return undefined;
@@ -141,11 +146,10 @@ const exists = (name: string) =>
     );
 
 export async function createOutput(
-    path: FilePath,
+    name: string,
     overwrite: boolean,
     input: Input,
 ): Promise<Output> {
-    const name = nameOf(path);
     return writing(name, async () => {
         const old = await existing(name, overwrite, input);
         const own = old === undefined ? name : await realpath(name);
@@ -172,12 +176,15 @@ export async function createOutput(
                         for (let at = 0; at < bytes.length; )
                             at += (await file.write(bytes, at, bytes.length - at)).bytesWritten;
                     }),
-                commit: () =>
+                finish: () =>
                     writing(name, async () => {
                         if (old === undefined) await file.chmod(usual);
                         else await keepPermissions(file, made, old);
                         await file.sync().catch(ignore('EINVAL', 'ENOTSUP', 'ENOSYS'));
                         await file.close();
+                    }),
+                commit: () =>
+                    writing(name, async () => {
                         if (overwrite) await rename(temporary, own);
                         else await giveNewName(temporary, own);
                         unfinished.delete(temporary);

@@ -19,7 +19,9 @@ import { checkSignal, until } from './waiting.js';
 export interface OutputOptions extends Abortable {
     /** Replaces the target if it exists. Otherwise that is an error, `FILE_EXISTS`. */
     overwrite?: boolean;
-    /** Is called with the number of bytes of the source that were read so far. */
+    /** Is called with the number of bytes of the source that were read so far. What it returns is
+     * ignored: in an async function, catch errors.
+     */
     onProgress?: (bytes: number) => void;
 }
 
@@ -36,6 +38,8 @@ export interface Input {
 /** A file that is written under another name, until it is complete. */
 export interface Output {
     write(bytes: Uint8Array): Promise<void>;
+    /** Writes what the system still keeps in memory, and closes the file. */
+    finish(): Promise<void>;
     /** Gives the file its name. */
     commit(): Promise<void>;
     /** Removes the file. */
@@ -43,9 +47,11 @@ export interface Output {
 }
 
 interface FileSystem {
-    openInput(path: FilePath): Promise<Input>;
+    /** The absolute name of a file. */
+    nameOf(path: FilePath): string;
+    openInput(name: string): Promise<Input>;
     /** Checks the target, which must not be the input, and creates a file. */
-    createOutput(path: FilePath, overwrite: boolean, input: Input): Promise<Output>;
+    createOutput(name: string, overwrite: boolean, input: Input): Promise<Output>;
 }
 
 let files: FileSystem | undefined;
@@ -60,20 +66,53 @@ const OUTPUT_OPTIONS = ['overwrite', 'onProgress', 'signal'];
 const isPath = (value: unknown): value is FilePath =>
     typeof value === 'string' || typeName(value) === 'URL';
 
+/** Streams of Node and iterators that were passed here. They can be read only once. */
+const used = new WeakSet<object>();
+
+/** Refuses a stream that was read: what is left of it is not the whole file. */
+function checkUnused(used: unknown): void {
+    if (!used) return;
+    throw new PalladionError(
+        'WRONG_STATE',
+        'the source was read already, or is in use',
+        'pass a new stream; for the rest of a stream of Node, source.pipe(new PassThrough())',
+    );
+}
+
 /** A Blob or a stream as an input, or nothing if it is neither. */
 function fromStream(source: unknown): Input | undefined {
     const kind = typeName(source);
     const from = kind === 'Blob' || kind === 'File' ? (source as Blob).stream() : source;
     const { getReader, destroy } = (from ?? {}) as { getReader?: unknown; destroy?(): void };
     if (typeof getReader === 'function') {
+        checkUnused((from as ReadableStream).locked);
         const reader = (from as ReadableStream<BytesLike>).getReader();
         return { next: () => reader.read(), close: () => reader.cancel() };
     }
     const pieces = (from as AsyncIterable<BytesLike> | null)?.[Symbol.asyncIterator]?.();
     if (pieces === undefined) return undefined;
+    if (destroy !== undefined || pieces === from) {
+        const stream = from as { [name in 'readableDidRead' | 'destroyed' | 'errored']?: unknown };
+        // One that failed says why when it is read.
+        const read = !stream.errored && (stream.readableDidRead || stream.destroyed);
+        checkUnused(read || used.has(stream));
+        used.add(stream);
+    }
     // An iterator of a stream that waits would return only once it gets something.
     const close = () => (destroy === undefined ? pieces.return?.() : destroy.call(from));
     return { next: () => pieces.next(), close };
+}
+
+/** Waits for what is being opened. After an abort, disposes of it once it is there. */
+function opening<Result>(
+    promise: Promise<Result>,
+    signal: AbortSignal | undefined,
+    dispose: (late: Result) => unknown,
+): Promise<Result> {
+    return until(promise, signal).catch((error) => {
+        void promise.then(dispose).catch(() => {});
+        throw error;
+    });
 }
 
 async function convert<Options extends Secret & OutputOptions>(
@@ -101,17 +140,24 @@ async function convert<Options extends Secret & OutputOptions>(
     check(typeof overwrite === 'boolean', 'option "overwrite" must be a boolean', overwrite);
     const callable = onProgress === undefined || typeof onProgress === 'function';
     check(callable, 'option "onProgress" must be a function', onProgress);
+    // A relative path is one of the working directory of this moment.
+    const from = isPath(source) ? files.nameOf(source) : undefined;
+    const name = files.nameOf(target);
     const file = make(given); // copies the secret
     let input: Input | undefined;
     let output: Output | undefined;
     try {
-        input = isPath(source) ? await files.openInput(source) : fromStream(source);
+        input =
+            from === undefined
+                ? fromStream(source)
+                : await opening(files.openInput(from), signal, (late) => late.close());
         if (input === undefined) {
             const kinds = 'source must be a path, a file: URL, a Blob or a stream';
             const hint = 'for bytes, pass new Blob([bytes]); for a FileHandle, its name';
             return check(false, kinds, source, hint);
         }
-        const to = (output = await files.createOutput(target, overwrite, input));
+        const created = files.createOutput(name, overwrite, input);
+        const to = (output = await opening(created, signal, (late) => late.discard()));
         await until(file.ready, signal);
         const pieces: Bytes[] = [];
         const write = async () => {
@@ -131,7 +177,8 @@ async function convert<Options extends Secret & OutputOptions>(
         }
         file.end((piece) => pieces.push(piece));
         await write();
-        await input.close();
+        await until(input.close(), signal);
+        await until(output.finish(), signal);
         if (signal?.aborted) throw signal.reason;
         await output.commit();
     } catch (error) {
@@ -151,7 +198,8 @@ async function convert<Options extends Secret & OutputOptions>(
  * `file:` URL, and not the source. **It appears, and replaces an older file, only once all of it
  * was written:** until then it has another name in the same directory (`.palladion-….tmp`), and
  * nobody else may read it. If anything fails, or the signal is aborted, that file is removed and
- * the older one stays. Only a program that is killed leaves it behind.
+ * the older one stays. It is left behind only if a program or worker is killed, or if the directory
+ * gets another name.
  *
  * A new file gets the permissions of a source that is a file with a name, as far as the umask
  * allows. A file that replaces another gets that one's permissions and, where possible, its owner

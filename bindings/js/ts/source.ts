@@ -39,13 +39,15 @@ export interface Source {
     /** The first bytes, if they came with the length. */
     readonly beginning?: Part | undefined;
     /** Every error is a PalladionError, or the reason of an abort. */
-    read(start: number, end: number, signal: AbortSignal): Promise<Part>;
+    read(start: number, end: number, signal: Signal): Promise<Part>;
+    /** The error if the file is not the one that was opened, where this can be told. */
+    changed?(): Promise<PalladionError | undefined>;
 }
 
 /** What this uses of a `FileHandle` of Node. */
 interface FileHandle {
     readonly fd: number;
-    stat(): Promise<{ isFile(): boolean; size: number }>;
+    stat(): Promise<{ isFile(): boolean; size: number; mtimeMs: number }>;
     read(
         into: Uint8Array,
         at: number,
@@ -69,17 +71,19 @@ function has<Name extends string>(
 export async function guarded<Result>(
     what: string,
     run: () => Result | PromiseLike<Result>,
-    ...signals: (AbortSignal | null | undefined)[]
+    ...signals: (Signal | null | undefined)[]
 ): Promise<Result> {
     try {
         return await run();
     } catch (cause) {
         for (const signal of signals) if (signal?.aborted) throw signal.reason;
         if (cause instanceof PalladionError) throw cause;
-        const { message = String(cause) } = (cause ?? {}) as { message?: string };
-        throw new PalladionError('READ_FAILED', `${what} cannot be read: ${message}`, undefined, {
-            cause,
-        });
+        const error = (cause ?? {}) as { message?: string; cause?: { code?: unknown } };
+        // The error of `fetch` has the reason in its own cause. That one's message may be secret.
+        const code = error.cause?.code;
+        const why = [error.message ?? cause, ...(typeof code === 'string' ? [code] : [])];
+        const message = `${what} cannot be read: ${why.join(': ')}`;
+        throw new PalladionError('READ_FAILED', message, undefined, { cause });
     }
 }
 
@@ -103,7 +107,8 @@ function source(size: number, read: FileSource['read']): Source {
     };
 }
 
-const nameOf = (start: number, end: number) => `bytes ${start} to ${end} of the file`;
+const nameOf = (start: number, end: number, file = 'the file') =>
+    `bytes ${start} to ${end} of ${file}`;
 
 async function fromHandle(handle: FileHandle): Promise<Source> {
     const stat = await guarded('the file', () => handle.stat());
@@ -114,7 +119,13 @@ async function fromHandle(handle: FileHandle): Promise<Source> {
             'use decryptStream for a pipe or a device',
         );
     }
-    return source(stat.size, async (start, end) => {
+    const changed = async () => {
+        const now = await handle.stat().catch(() => stat);
+        if (now.size === stat.size && now.mtimeMs === stat.mtimeMs) return undefined;
+        const message = 'the file was written to while it was open';
+        return new PalladionError('FILE_CHANGED', message, 'open it again');
+    };
+    const { size, read } = source(stat.size, async (start, end) => {
         const bytes = new Uint8Array(end - start);
         let have = 0;
         while (have < bytes.length) {
@@ -125,6 +136,7 @@ async function fromHandle(handle: FileHandle): Promise<Source> {
         }
         return bytes.subarray(0, have);
     });
+    return { size, read, changed };
 }
 
 /** Reads a body of a known length. A server could send more without end. */
@@ -190,7 +202,7 @@ async function fromServer(url: URL, options: RequestInit, signal: AbortSignal): 
                 'fetch the whole file, and pipe its body through decryptStream',
             );
         }
-        if (status !== 206) throw new Error(`the server answers ${status} for ${from}`);
+        if (status !== 206) throw new Error(`the server answers ${status}`);
         const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(range) ?? [];
         if (size === undefined) {
             throw new PalladionError(
@@ -233,11 +245,11 @@ async function fromServer(url: URL, options: RequestInit, signal: AbortSignal): 
 
     const attempt = (what: string, start: number, end: number, signal: AbortSignal) =>
         guarded(what, () => get(start, end, signal), signal, options.signal);
-    const beginning = await attempt('the start of the file', 0, BEGINNING, signal);
+    const beginning = await attempt(`the start of ${from}`, 0, BEGINNING, signal);
     return {
         size: checkInteger(file!.size, 0, Number.MAX_SAFE_INTEGER, 'size of the source'),
         beginning,
-        read: (start, end, signal) => attempt(nameOf(start, end), start, end, signal),
+        read: (start, end, signal) => attempt(nameOf(start, end, from), start, end, signal),
     };
 }
 
@@ -286,7 +298,7 @@ function address(text: string): URL {
 export async function openSource(
     from: AnySource,
     options: FetchOptions = {},
-    signal: AbortSignal,
+    signal: Signal,
 ): Promise<Source> {
     const kind = typeName(from);
     if (kind === 'URL' || typeof from === 'string') {

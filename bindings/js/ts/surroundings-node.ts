@@ -10,7 +10,7 @@ import { PalladionError } from './errors.js';
 import type { Addon } from './native.js';
 import { useRandomSource } from './random.js';
 import { useFileSystem } from './output.js';
-import { createOutput, openInput } from './output-node.js';
+import { createOutput, nameOf, openInput } from './output-node.js';
 import { VERSION } from './version.js';
 import { useFileReader } from './wasm.js';
 
@@ -102,7 +102,7 @@ useFileReader(async (url) => {
     }
     return readFile(path);
 });
-useFileSystem({ createOutput, openInput });
+useFileSystem({ createOutput, nameOf, openInput });
 useSurroundings({
     addon,
     wish: () =>
