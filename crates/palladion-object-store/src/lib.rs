@@ -68,6 +68,9 @@ use upload::{EncryptedUpload, Encryption, Format};
 /// * `put_part` of an upload encrypts before it returns. Parts are cut anew, so the future of one
 ///   may complete before its data is uploaded. `complete` fails until all futures have succeeded,
 ///   and can then be called again. A part that failed or whose future was dropped ends the upload.
+///   If `complete` fails or its future is dropped, another call goes on where that one stopped: it
+///   awaits the last parts, and then calls `complete` of the store below again. Only a part that
+///   failed within `complete` ends the upload: no store takes a part again.
 /// * Damage, a wrong key and so on are [`Error::Generic`] around a [`palladion_file::Error`]: see
 ///   [`file_error`]. The stream of an object ends without an error only if the object is complete.
 ///
