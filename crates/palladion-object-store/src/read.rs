@@ -59,6 +59,10 @@ impl<'a> Version<'a> {
         let options = GetOptions { if_match: e_tag, version, extensions, ..GetOptions::default() };
         Self { location, options, e_tag: meta.e_tag.clone(), file_len: meta.size }
     }
+
+    fn is_of(&self, meta: &ObjectMeta) -> bool {
+        meta.e_tag == self.e_tag && meta.size == self.file_len
+    }
 }
 
 /// What the first answer says about an object. The layout is not authentic.
@@ -458,13 +462,20 @@ impl<T: ObjectStore> EncryptedStore<T> {
     async fn fetch(&self, version: &Version<'_>, range: Range<u64>) -> Result<Option<GetResult>> {
         let range = Some(GetRange::Bounded(range));
         let options = GetOptions { range, ..version.options.clone() };
-        let result = match self.inner.get_opts(version.location, options).await {
+        let mut answer = self.inner.get_opts(version.location, options).await;
+        let mut range_error = None;
+        if let Err(error @ Error::Generic { .. }) = answer {
+            // The range may lie past the end of a shorter version.
+            let head = GetOptions { range: None, head: true, ..version.options.clone() };
+            answer = self.inner.get_opts(version.location, head).await;
+            range_error = Some(error);
+        }
+        let result = match (answer, range_error) {
             // Stores without conditions may answer with another version.
-            Ok(result) => Ok(Some(result).filter(|result| {
-                result.meta.e_tag == version.e_tag && result.meta.size == version.file_len
-            })),
-            Err(Error::Precondition { .. }) => Ok(None),
-            Err(error) => Err(error),
+            (Ok(result), _) if !version.is_of(&result.meta) => Ok(None),
+            (Err(Error::Precondition { .. }), _) => Ok(None),
+            (_, Some(error)) => Err(error),
+            (answer, None) => answer.map(Some),
         };
         if !matches!(result, Ok(Some(_)) | Err(Error::NotModified { .. })) {
             self.cache.remove(version.location, version.e_tag.as_deref());

@@ -41,6 +41,8 @@ pub struct Log {
     pub header: Mutex<Option<Bytes>>,
     /// Hides ETags, as some stores do.
     pub no_e_tags: Mutex<bool>,
+    /// Ignores `If-Match`, as some stores do.
+    pub no_if_match: Mutex<bool>,
 }
 
 impl Log {
@@ -95,12 +97,15 @@ impl ObjectStore for Spy {
         Ok(Box::new(SpyUpload { upload, log: self.log.clone() }))
     }
 
-    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+    async fn get_opts(&self, location: &Path, mut options: GetOptions) -> Result<GetResult> {
         let number = self.log.gets.lock().unwrap().len();
         self.log.gets.lock().unwrap().push(0..0);
         let before = self.log.before_get.lock().unwrap().clone();
         if let Some(before) = before {
             before(number).await;
+        }
+        if *self.log.no_if_match.lock().unwrap() {
+            options.if_match = None;
         }
         let mut result = self.inner.get_opts(location, options).await?;
         self.log.gets.lock().unwrap()[number] = result.range.clone();
