@@ -79,7 +79,8 @@ use upload::{EncryptedUpload, Encryption, Format};
 ///
 /// It remembers ciphers, lengths and secrets of the objects that were opened last, and wipes them
 /// when it is dropped. In a Tokio runtime, Argon2id and other long work run on threads for blocking
-/// work.
+/// work. One of these must be free: if all of them wait for the store, with `Handle::block_on` in
+/// `spawn_blocking`, they wait for ever.
 #[derive(Debug)]
 pub struct EncryptedStore<T> {
     inner: T,
