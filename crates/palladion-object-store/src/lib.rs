@@ -51,7 +51,7 @@ pub use error::file_error;
 
 use blocking::{SHORT, Stretching};
 use cache::Cache;
-use error::{failed, other};
+use error::failed;
 use secret::Secrets;
 use upload::{EncryptedUpload, Encryption, Format};
 
@@ -234,7 +234,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
     async fn load_key(&self, location: &Path) -> Result<MasterKey> {
         let file = self.get_opts(location, GetOptions::default()).await?.bytes().await?;
         let key = std::str::from_utf8(&file).map_err(|_| KeyFileError::NotUtf8);
-        key.and_then(MasterKey::from_key_file).map_err(|e| other(format!("{location}: {e}")))
+        key.and_then(MasterKey::from_key_file).map_err(|error| failed(location, error))
     }
 
     /// The store below, with the encrypted objects.

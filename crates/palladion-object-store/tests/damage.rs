@@ -389,6 +389,17 @@ async fn conditions() {
         assert!(matches!(error, Error::Precondition { .. }), "{error}");
     }
     store.put_opts(&path, text(9).into(), PutMode::Overwrite.into()).await.unwrap();
+    for _ in 0..2 {
+        let errors = [
+            store.get_range(&path, 9..10).await.unwrap_err(),
+            store.get_ranges(&path, &[0..1, 9..10]).await.unwrap_err(),
+        ];
+        for error in errors {
+            let expected = "Generic EncryptedStore error: a: Wanted range starting at 9, \
+                            but object was only 9 bytes long";
+            assert_eq!(error.to_string(), expected);
+        }
+    }
     let error = read(GetOptions::new().with_if_match(old)).await.unwrap_err();
     assert!(matches!(error, Error::Precondition { .. }), "{error}");
     let error = store.put_opts(&path, text(9).into(), PutMode::Create.into()).await.unwrap_err();
