@@ -32,7 +32,8 @@ use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+    ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions,
+    Result,
 };
 use palladion_file::sans_io::Layout;
 use palladion_file::{
@@ -231,6 +232,19 @@ impl<T: ObjectStore> EncryptedStore<T> {
         }
     }
 
+    /// Fails if someone who gets the object at `to` could not decrypt what is at `from`.
+    async fn check_copy(&self, from: &Path, to: &Path) -> Result<()> {
+        if self.secrets.are_equal(from, to)? {
+            return Ok(());
+        }
+        self.inner.head(from).await?; // fails if the object is missing
+        let error = format!(
+            "cannot copy {from} to {to}: they have different secrets; \
+             get the object and put it to encrypt it anew"
+        );
+        Err(object_store::Error::NotSupported { source: error.into() })
+    }
+
     async fn load_key(&self, location: &Path) -> Result<MasterKey> {
         let file = self.get_opts(location, GetOptions::default()).await?.bytes().await?;
         let key = std::str::from_utf8(&file).map_err(|_| KeyFileError::NotUtf8);
@@ -297,7 +311,10 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
         let is_empty = |range: &Range<u64>| range.start == range.end;
         let wanted: Vec<_> = ranges.iter().filter(|range| !is_empty(range)).cloned().collect();
         let texts = match wanted.is_empty() {
-            true => self.inner.get_ranges(location, &[]).await?, // fails if the object is missing
+            true => {
+                self.secrets.get(location)?;
+                self.inner.get_ranges(location, &[]).await? // fails if the object is missing
+            }
             false => self.get_all(location, &wanted).await?,
         };
         let mut texts = texts.into_iter();
@@ -332,12 +349,12 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.secrets.check_copy(from, to)?;
+        self.check_copy(from, to).await?;
         self.inner.copy_opts(from, to, options).await
     }
 
     async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
-        self.secrets.check_copy(from, to)?;
+        self.check_copy(from, to).await?;
         self.inner.rename_opts(from, to, options).await
     }
 }
