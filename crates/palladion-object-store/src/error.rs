@@ -36,27 +36,30 @@ pub fn file_error(error: &object_store::Error) -> Option<&palladion_file::Error>
     }
 }
 
-/// What an encrypted file is wrong with, and where it is.
+/// An error with the path of its object.
 #[derive(Debug)]
-struct Failed {
+struct Failed<E> {
     location: Path,
-    error: palladion_file::Error,
+    error: E,
 }
 
-impl fmt::Display for Failed {
+impl<E: fmt::Display> fmt::Display for Failed<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.location, self.error)
     }
 }
 
-impl std::error::Error for Failed {
+impl<E: std::error::Error + 'static> std::error::Error for Failed<E> {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         Some(&self.error)
     }
 }
 
-/// An error of an encrypted file as one of the store.
-pub(crate) fn failed(location: &Path, error: palladion_file::Error) -> object_store::Error {
+/// An error about an object as one of the store.
+pub(crate) fn failed(
+    location: &Path,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> object_store::Error {
     other(Failed { location: location.clone(), error })
 }
 

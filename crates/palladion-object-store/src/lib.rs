@@ -32,7 +32,8 @@ use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions, Result,
+    ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions,
+    Result,
 };
 use palladion_file::sans_io::Layout;
 use palladion_file::{
@@ -51,7 +52,7 @@ pub use error::file_error;
 
 use blocking::{SHORT, Stretching};
 use cache::Cache;
-use error::{failed, other};
+use error::failed;
 use secret::Secrets;
 use upload::{EncryptedUpload, Encryption, Format};
 
@@ -68,6 +69,9 @@ use upload::{EncryptedUpload, Encryption, Format};
 /// * `put_part` of an upload encrypts before it returns. Parts are cut anew, so the future of one
 ///   may complete before its data is uploaded. `complete` fails until all futures have succeeded,
 ///   and can then be called again. A part that failed or whose future was dropped ends the upload.
+///   If `complete` fails or its future is dropped, another call goes on where that one stopped: it
+///   awaits the last parts, and then calls `complete` of the store below again. Only a part that
+///   failed within `complete` ends the upload: no store takes a part again.
 /// * Damage, a wrong key and so on are [`Error::Generic`] around a [`palladion_file::Error`]: see
 ///   [`file_error`]. The stream of an object ends without an error only if the object is complete.
 ///
@@ -76,7 +80,8 @@ use upload::{EncryptedUpload, Encryption, Format};
 ///
 /// It remembers ciphers, lengths and secrets of the objects that were opened last, and wipes them
 /// when it is dropped. In a Tokio runtime, Argon2id and other long work run on threads for blocking
-/// work.
+/// work. One of these must be free: if all of them wait for the store, with `Handle::block_on` in
+/// `spawn_blocking`, they wait for ever.
 #[derive(Debug)]
 pub struct EncryptedStore<T> {
     inner: T,
@@ -227,10 +232,23 @@ impl<T: ObjectStore> EncryptedStore<T> {
         }
     }
 
+    /// Fails if someone who gets the object at `to` could not decrypt what is at `from`.
+    async fn check_copy(&self, from: &Path, to: &Path) -> Result<()> {
+        if self.secrets.are_equal(from, to)? {
+            return Ok(());
+        }
+        self.inner.head(from).await?; // fails if the object is missing
+        let error = format!(
+            "cannot copy {from} to {to}: they have different secrets; \
+             get the object and put it to encrypt it anew"
+        );
+        Err(object_store::Error::NotSupported { source: error.into() })
+    }
+
     async fn load_key(&self, location: &Path) -> Result<MasterKey> {
         let file = self.get_opts(location, GetOptions::default()).await?.bytes().await?;
         let key = std::str::from_utf8(&file).map_err(|_| KeyFileError::NotUtf8);
-        key.and_then(MasterKey::from_key_file).map_err(|e| other(format!("{location}: {e}")))
+        key.and_then(MasterKey::from_key_file).map_err(|error| failed(location, error))
     }
 
     /// The store below, with the encrypted objects.
@@ -293,7 +311,10 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
         let is_empty = |range: &Range<u64>| range.start == range.end;
         let wanted: Vec<_> = ranges.iter().filter(|range| !is_empty(range)).cloned().collect();
         let texts = match wanted.is_empty() {
-            true => self.inner.get_ranges(location, &[]).await?, // fails if the object is missing
+            true => {
+                self.secrets.get(location)?;
+                self.inner.get_ranges(location, &[]).await? // fails if the object is missing
+            }
             false => self.get_all(location, &wanted).await?,
         };
         let mut texts = texts.into_iter();
@@ -328,12 +349,12 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.secrets.check_copy(from, to)?;
+        self.check_copy(from, to).await?;
         self.inner.copy_opts(from, to, options).await
     }
 
     async fn rename_opts(&self, from: &Path, to: &Path, options: RenameOptions) -> Result<()> {
-        self.secrets.check_copy(from, to)?;
+        self.check_copy(from, to).await?;
         self.inner.rename_opts(from, to, options).await
     }
 }

@@ -59,6 +59,10 @@ impl<'a> Version<'a> {
         let options = GetOptions { if_match: e_tag, version, extensions, ..GetOptions::default() };
         Self { location, options, e_tag: meta.e_tag.clone(), file_len: meta.size }
     }
+
+    fn is_of(&self, meta: &ObjectMeta) -> bool {
+        meta.e_tag == self.e_tag && meta.size == self.file_len
+    }
 }
 
 /// What the first answer says about an object. The layout is not authentic.
@@ -151,7 +155,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let options = GetOptions::new().with_range(Some(start..end));
         let whole = self.get_whole(location, &options, &secret).await?;
         let Some(whole) = whole else { return Err(changing(location)) };
-        let wanted = in_object(ranges, whole.meta.size)?;
+        let wanted = in_object(location, ranges, whole.meta.size)?;
         let text = whole.bytes().await?;
         let at = |offset: u64| (offset - start) as usize;
         Ok(wanted.iter().map(|range| text.slice(at(range.start)..at(range.end))).collect())
@@ -160,7 +164,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
     async fn get_head(&self, location: &Path, options: &GetOptions) -> Result<Option<GetResult>> {
         let start = self.start(location, options).await?;
         let Some(Start { answer, layout, .. }) = start else { return Ok(None) };
-        let range = wanted(options, &layout)?;
+        let range = wanted(location, options, &layout)?;
         Ok(Some(answer.with(layout, range, stream::empty().boxed())))
     }
 
@@ -183,7 +187,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
 
         let layout = self.layout(location, options, &answer, &header).await?;
         let Some(layout) = layout else { return Ok(None) };
-        let range = wanted(options, &layout)?;
+        let range = wanted(location, options, &layout)?;
         let e_tag = answer.meta.e_tag.as_ref();
         let text = if let Some(object) = self.cache.get(location, e_tag, &layout, secret) {
             let (chunks, all) = (0..layout.chunks(), 0..layout.plaintext_len());
@@ -244,7 +248,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
             return Ok(None);
         };
         self.cache.insert(options, &answer.meta, secret.clone(), &object);
-        let wanted = wanted.map_err(other)?;
+        let wanted = wanted.map_err(|error| failed(location, error))?;
 
         let in_tail = needed.start.max(tail.start)..needed.end;
         let open = blocking::run(piece.len() > SHORT, {
@@ -291,14 +295,14 @@ impl<T: ObjectStore> EncryptedStore<T> {
     ) -> Result<Option<Vec<Bytes>>> {
         let options = GetOptions::default();
         if let Some((version, object)) = self.expected(location, &options, secret)
-            && let Ok(wanted) = in_object(ranges, object.layout().plaintext_len())
+            && let Ok(wanted) = in_object(location, ranges, object.layout().plaintext_len())
         {
             return self.get_all_opened(&version, object, wanted).await;
         }
         let start = self.start(location, &options).await?;
         let Some(Start { answer, header, layout }) = start else { return Ok(None) };
         let version = Version::new(location, &options, &answer.meta);
-        let wanted = in_object(ranges, layout.plaintext_len());
+        let wanted = in_object(location, ranges, layout.plaintext_len());
         let known = self.cache.get(location, version.e_tag.as_ref(), &layout, secret);
         if let (Some(object), Ok(wanted)) = (known, &wanted) {
             return self.get_all_opened(&version, object, wanted.clone()).await;
@@ -458,13 +462,20 @@ impl<T: ObjectStore> EncryptedStore<T> {
     async fn fetch(&self, version: &Version<'_>, range: Range<u64>) -> Result<Option<GetResult>> {
         let range = Some(GetRange::Bounded(range));
         let options = GetOptions { range, ..version.options.clone() };
-        let result = match self.inner.get_opts(version.location, options).await {
+        let mut answer = self.inner.get_opts(version.location, options).await;
+        let mut range_error = None;
+        if let Err(error @ Error::Generic { .. }) = answer {
+            // The range may lie past the end of a shorter version.
+            let head = GetOptions { range: None, head: true, ..version.options.clone() };
+            answer = self.inner.get_opts(version.location, head).await;
+            range_error = Some(error);
+        }
+        let result = match (answer, range_error) {
             // Stores without conditions may answer with another version.
-            Ok(result) => Ok(Some(result).filter(|result| {
-                result.meta.e_tag == version.e_tag && result.meta.size == version.file_len
-            })),
-            Err(Error::Precondition { .. }) => Ok(None),
-            Err(error) => Err(error),
+            (Ok(result), _) if !version.is_of(&result.meta) => Ok(None),
+            (Err(Error::Precondition { .. }), _) => Ok(None),
+            (_, Some(error)) => Err(error),
+            (answer, None) => answer.map(Some),
         };
         if !matches!(result, Ok(Some(_)) | Err(Error::NotModified { .. })) {
             self.cache.remove(version.location, version.e_tag.as_deref());
@@ -554,15 +565,16 @@ fn of_chunk<P>(parts: &mut [(Range<u64>, P)], chunk: u64) -> &mut P {
 }
 
 /// What is wanted of an object.
-fn wanted(options: &GetOptions, layout: &Layout) -> Result<Range<u64>> {
+fn wanted(location: &Path, options: &GetOptions, layout: &Layout) -> Result<Range<u64>> {
     let len = layout.plaintext_len();
-    options.range.as_ref().map_or(Ok(0..len), |range| range.as_range(len).map_err(other))
+    let range = options.range.as_ref().map_or(Ok(0..len), |range| range.as_range(len));
+    range.map_err(|error| failed(location, error))
 }
 
 /// What is wanted of an object of this length.
-fn in_object(ranges: &[Range<u64>], len: u64) -> Result<Vec<Range<u64>>> {
+fn in_object(location: &Path, ranges: &[Range<u64>], len: u64) -> Result<Vec<Range<u64>>> {
     let wanted = ranges.iter().map(|range| GetRange::from(range.clone()).as_range(len));
-    wanted.collect::<Result<_, _>>().map_err(other)
+    wanted.collect::<Result<_, _>>().map_err(|error| failed(location, error))
 }
 
 fn changing(location: &Path) -> Error {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use object_store::Result;
 use object_store::path::Path;
-use object_store::{Error, Result};
 use palladion_file::OwnedSecret;
 
 use crate::error::other;
@@ -26,17 +26,10 @@ impl Secrets {
         }
     }
 
-    /// Fails if someone who gets the object at `to` could not decrypt what is at `from`.
-    pub fn check_copy(&self, from: &Path, to: &Path) -> Result<()> {
+    pub fn are_equal(&self, one: &Path, other: &Path) -> Result<bool> {
         match self {
-            Self::ByPath(_) if self.get(from)? != self.get(to)? => Err(Error::NotSupported {
-                source: format!(
-                    "cannot copy {from} to {to}: they have different secrets; \
-                     get the object and put it to encrypt it anew"
-                )
-                .into(),
-            }),
-            _ => Ok(()),
+            Self::One(_) => Ok(true),
+            Self::ByPath(_) => Ok(self.get(one)? == self.get(other)?),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Encrypts what is written.
 
 use std::fmt;
+use std::mem::replace;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
-use futures_util::future::{ready, try_join_all};
+use futures_util::future::{BoxFuture, TryMaybeDone, ready, try_join_all, try_maybe_done};
 use object_store::path::Path;
 use object_store::{MultipartUpload, PutPayload, PutResult, Result, UploadPart};
 use palladion::Buffer;
@@ -90,12 +91,27 @@ impl Encryption {
     }
 }
 
+/// Uploads what is left when the last chunk is encrypted.
+type LastParts = TryMaybeDone<BoxFuture<'static, Result<Vec<()>>>>;
+
+/// The state of an upload.
+enum State {
+    Open(Encryption),
+    /// The last parts, and then `complete` of the store below, are left. A call of `complete` may
+    /// fail or be dropped in either, and the next one goes on from there.
+    Sealed(LastParts),
+    /// Says why nothing is left to do.
+    Ended(&'static str),
+}
+
+/// No store takes a part again: the data of another call of `put_part` follows that of the first.
+const FAILED: &str = "a part of the upload failed; abort it and start again";
+
 /// Encrypts an upload, and cuts it into parts.
 pub(crate) struct EncryptedUpload {
     location: Path,
     inner: Box<dyn MultipartUpload>,
-    /// `None` once the upload is completed, aborted or failed.
-    encryption: Option<Encryption>,
+    state: State,
     /// The length of the longest part of the caller's.
     longest: usize,
     /// Bytes in the parts so far.
@@ -127,7 +143,7 @@ impl EncryptedUpload {
         Self {
             location,
             inner,
-            encryption: Some(encryption),
+            state: State::Open(encryption),
             longest: 0,
             cut: 0,
             failed: Arc::default(),
@@ -138,12 +154,23 @@ impl EncryptedUpload {
         other(format!("{}: {what}", self.location))
     }
 
-    /// Takes what encrypts the upload, unless it can no longer succeed.
+    /// Takes what encrypts the upload, if it is open. Unless the caller sets another state, the
+    /// upload has failed.
     fn take(&mut self) -> Result<Encryption> {
-        if self.failed.load(Ordering::Relaxed) {
-            return Err(self.error("a part of the upload failed; abort it and start again"));
-        }
-        self.encryption.take().ok_or_else(|| self.error("the upload has ended"))
+        let is_failed = self.failed.load(Ordering::Relaxed);
+        let error = match replace(&mut self.state, State::Ended(FAILED)) {
+            State::Open(encryption) if !is_failed => return Ok(encryption),
+            State::Open(_) => FAILED,
+            State::Sealed(parts) => {
+                self.state = State::Sealed(parts);
+                "no part can follow complete; call complete again, or abort the upload"
+            }
+            State::Ended(why) => {
+                self.state = State::Ended(why);
+                why
+            }
+        };
+        Err(self.error(error))
     }
 
     /// Encrypts more, and returns the uploads of the parts that are now complete.
@@ -152,8 +179,19 @@ impl EncryptedUpload {
         encryption.write(data).map_err(|error| failed(&self.location, error))?;
         self.longest = self.longest.max(data.content_length());
         let parts = self.cut(&mut encryption);
-        self.encryption = Some(encryption);
+        self.state = State::Open(encryption);
         Ok(parts)
+    }
+
+    /// Encrypts the last chunk, and returns the upload of the last parts.
+    fn seal(&mut self) -> Result<LastParts> {
+        let mut encryption = self.take()?;
+        encryption.seal(true).map_err(|error| failed(&self.location, error))?;
+        let mut parts = self.cut(&mut encryption);
+        if !encryption.sealed.is_empty() {
+            parts.push(self.inner.put_part(encryption.sealed.freeze().into()));
+        }
+        Ok(try_maybe_done(try_join_all(parts).boxed()))
     }
 
     /// Begins to upload the parts that are complete.
@@ -206,18 +244,22 @@ impl MultipartUpload for EncryptedUpload {
                  (unfinished: {unfinished}), then call complete again"
             )));
         }
-        let mut encryption = self.take()?;
-        encryption.seal(true).map_err(|error| failed(&self.location, error))?;
-        let mut parts = self.cut(&mut encryption);
-        if !encryption.sealed.is_empty() {
-            parts.push(self.inner.put_part(encryption.sealed.freeze().into()));
+        if !matches!(self.state, State::Sealed(_)) {
+            self.state = State::Sealed(self.seal()?);
         }
-        try_join_all(parts).await?;
-        self.inner.complete().await
+        if let State::Sealed(parts) = &mut self.state
+            && let Err(error) = parts.await
+        {
+            self.state = State::Ended(FAILED);
+            return Err(error);
+        }
+        let result = self.inner.complete().await?;
+        self.state = State::Ended("the upload was completed");
+        Ok(result)
     }
 
     async fn abort(&mut self) -> Result<()> {
-        self.encryption = None;
+        self.state = State::Ended("the upload was aborted");
         self.inner.abort().await
     }
 }

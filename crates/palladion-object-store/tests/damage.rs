@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::{FutureExt, TryStreamExt};
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{Error, GetOptions, ObjectStore, ObjectStoreExt, PutMode};
+use object_store::{Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode};
 use palladion_file::{
     Error as FileError, HEADER_LEN, KdfParams, MasterKey, OwnedSecret, Passphrase,
 };
@@ -297,6 +297,41 @@ async fn overwritten_while_reading() {
     }
 }
 
+/// A store without conditions says that a range of the old object lies past the end of the new one.
+#[tokio::test]
+async fn overwritten_by_a_shorter_object() {
+    let path = Path::from("a");
+    let (old, new) = (text(20 * SMALL), text(9 * SMALL));
+    for (is_known, change_before) in [(false, 1), (true, 0)] {
+        let memory = Arc::new(InMemory::new());
+        let writer = small_chunks(memory.clone());
+        writer.put(&path, new.clone().into()).await.unwrap();
+        let shorter = memory.get(&path).await.unwrap().bytes().await.unwrap();
+        writer.put(&path, old.clone().into()).await.unwrap();
+        let spy = Spy::new(memory.clone());
+        let log = spy.log.clone();
+        *log.no_if_match.lock().unwrap() = true;
+        let store = small_chunks(spy);
+        if is_known {
+            assert_eq!(store.get_range(&path, 0..4).await.unwrap(), old[..4]);
+        }
+        log.take_gets();
+        *log.before_get.lock().unwrap() = Some(Arc::new(move |number| {
+            let (memory, shorter) = (memory.clone(), shorter.clone());
+            async move {
+                if number == change_before {
+                    memory.put(&"a".into(), shorter.into()).await.unwrap();
+                }
+            }
+            .boxed()
+        }));
+        // The last chunk of the old object, where these bytes are, lies past the new one.
+        let options = GetOptions::new().with_range(Some(GetRange::Suffix(5)));
+        let got = store.get_opts(&path, options).await.unwrap().bytes().await.unwrap();
+        assert_eq!(got, new[new.len() - 5..]);
+    }
+}
+
 /// An object that changes before each request is read all the same, with one request.
 #[tokio::test]
 async fn always_overwritten() {
@@ -354,6 +389,17 @@ async fn conditions() {
         assert!(matches!(error, Error::Precondition { .. }), "{error}");
     }
     store.put_opts(&path, text(9).into(), PutMode::Overwrite.into()).await.unwrap();
+    for _ in 0..2 {
+        let errors = [
+            store.get_range(&path, 9..10).await.unwrap_err(),
+            store.get_ranges(&path, &[0..1, 9..10]).await.unwrap_err(),
+        ];
+        for error in errors {
+            let expected = "Generic EncryptedStore error: a: Wanted range starting at 9, \
+                            but object was only 9 bytes long";
+            assert_eq!(error.to_string(), expected);
+        }
+    }
     let error = read(GetOptions::new().with_if_match(old)).await.unwrap_err();
     assert!(matches!(error, Error::Precondition { .. }), "{error}");
     let error = store.put_opts(&path, text(9).into(), PutMode::Create.into()).await.unwrap_err();

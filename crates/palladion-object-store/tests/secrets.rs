@@ -61,6 +61,8 @@ async fn one_for_each_prefix() {
             assert!(matches!(error, Error::NotFound { .. }), "{error}");
         }
     }
+    let error = store.copy(&"one/missing".into(), &"two/a".into()).await.unwrap_err();
+    assert!(matches!(error, Error::NotFound { .. }), "{error}");
     let error = store.put(&"four/a".into(), "text".into()).await.unwrap_err();
     let expected = "Generic EncryptedStore error: four/a: cannot get the secret: \
                     no key for this prefix";
@@ -174,7 +176,8 @@ async fn secrets_that_are_withdrawn_or_replaced() {
     for _ in 0..2 {
         assert!(reads().await.iter().all(Result::is_ok));
         *secret.lock().unwrap() = None;
-        for read in reads().await {
+        let nothing = store.get_ranges(&path, &[]).await.map(|_| "".into());
+        for read in reads().await.into_iter().chain([nothing]) {
             let error = read.unwrap_err().to_string();
             assert!(error.ends_with("a: cannot get the secret: withdrawn"), "{error}");
         }

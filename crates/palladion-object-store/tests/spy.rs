@@ -15,6 +15,7 @@ use object_store::{
     ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions,
     Result, UploadPart,
 };
+use tokio::task::yield_now;
 
 type Before = dyn Fn(usize) -> BoxFuture<'static, ()> + Send + Sync;
 
@@ -32,12 +33,16 @@ pub struct Log {
     pub before_get: Mutex<Option<Arc<Before>>>,
     /// The parts whose upload fails.
     pub failing_part: Mutex<Option<usize>>,
+    /// The next `complete` of an upload fails.
+    pub failing_complete: Mutex<bool>,
     /// The get whose answer ends after half of what it promises.
     pub short_get: Mutex<Option<usize>>,
     /// What to answer in place of the first bytes of an object.
     pub header: Mutex<Option<Bytes>>,
     /// Hides ETags, as some stores do.
     pub no_e_tags: Mutex<bool>,
+    /// Ignores `If-Match`, as some stores do.
+    pub no_if_match: Mutex<bool>,
 }
 
 impl Log {
@@ -92,12 +97,15 @@ impl ObjectStore for Spy {
         Ok(Box::new(SpyUpload { upload, log: self.log.clone() }))
     }
 
-    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+    async fn get_opts(&self, location: &Path, mut options: GetOptions) -> Result<GetResult> {
         let number = self.log.gets.lock().unwrap().len();
         self.log.gets.lock().unwrap().push(0..0);
         let before = self.log.before_get.lock().unwrap().clone();
         if let Some(before) = before {
             before(number).await;
+        }
+        if *self.log.no_if_match.lock().unwrap() {
+            options.if_match = None;
         }
         let mut result = self.inner.get_opts(location, options).await?;
         self.log.gets.lock().unwrap()[number] = result.range.clone();
@@ -178,11 +186,16 @@ impl MultipartUpload for SpyUpload {
             let error = Error::Generic { store: "Spy", source: "the network is down".into() };
             return async { Err(error) }.boxed();
         }
-        self.upload.put_part(data)
+        let part = self.upload.put_part(data);
+        async { (yield_now().await, part.await).1 }.boxed() // not done when first polled
     }
 
     async fn complete(&mut self) -> Result<PutResult> {
         *self.log.completed.lock().unwrap() += 1;
+        yield_now().await;
+        if std::mem::take(&mut *self.log.failing_complete.lock().unwrap()) {
+            return Err(Error::Generic { store: "Spy", source: "503".into() });
+        }
         self.upload.complete().await
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use object_store::buffered::BufWriter;
 use object_store::memory::InMemory;
 use object_store::path::Path;
@@ -144,6 +145,36 @@ async fn parts_that_nobody_waits_for() {
     let expected = "a: a part of the upload failed; abort it and start again";
     assert!(error.to_string().ends_with(expected), "{error}");
     assert_eq!(*log.completed.lock().unwrap(), 1);
+}
+
+/// `complete` goes on where the last call of it was dropped or failed.
+#[tokio::test]
+async fn completed_in_several_calls() {
+    let (store, log, path) = store();
+    *log.failing_complete.lock().unwrap() = true;
+    let mut upload = store.put_multipart(&path).await.unwrap();
+    upload.put_part("text".into()).await.unwrap();
+    for completed in 0..2 {
+        // In the last part, and in `complete` of the store below.
+        assert!(upload.complete().now_or_never().is_none());
+        assert_eq!(*log.completed.lock().unwrap(), completed);
+    }
+    let error = upload.complete().await.unwrap_err();
+    assert_eq!(error.to_string(), "Generic Spy error: 503");
+    let error = upload.put_part("more".into()).await.unwrap_err().to_string();
+    assert!(error.ends_with("call complete again, or abort the upload"), "{error}");
+    upload.complete().await.unwrap();
+    assert_eq!(store.get(&path).await.unwrap().bytes().await.unwrap(), "text");
+    assert_eq!(log.parts.lock().unwrap().len(), 1);
+    let error = upload.complete().await.unwrap_err().to_string();
+    assert!(error.ends_with("a: the upload was completed"), "{error}");
+
+    *log.failing_complete.lock().unwrap() = true;
+    let mut upload = store.put_multipart(&path).await.unwrap();
+    upload.complete().await.unwrap_err();
+    upload.abort().await.unwrap();
+    let error = upload.complete().await.unwrap_err().to_string();
+    assert!(error.ends_with("a: the upload was aborted"), "{error}");
 }
 
 #[tokio::test]
