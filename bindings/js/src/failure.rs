@@ -52,7 +52,9 @@ impl Failure {
                 F::TrailingData { .. } => "TRAILING_DATA",
                 _ => "INTERNAL",
             },
-            Self::KeyFile(KeyFileError::NoKey | KeyFileError::NotUtf8) => "NO_KEY",
+            Self::KeyFile(KeyFileError::NoKey | KeyFileError::NotUtf8 | KeyFileError::TooLong) => {
+                "NO_KEY"
+            }
             Self::KeyFile(KeyFileError::NotOneKey) => "NOT_ONE_KEY",
             Self::KeyFile(KeyFileError::WrongCheck) => "KEY_DAMAGED",
             Self::KeyFile(_) => "KEY_NOT_HEX",

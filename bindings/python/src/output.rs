@@ -167,6 +167,7 @@ fn exception(py: Python<'_>, error: Error) -> PyErr {
         }
         Cause::Exists => ("EEXIST", "exists already (overwrite=True or mode \"w\" replaces it)"),
         Cause::Directory | Cause::DirectoryName => ("EISDIR", "is a directory: name a file in it"),
+        Cause::EmptyName => ("ENOENT", "the name is empty: name a file"),
         Cause::NoDirectory(_) => {
             ("ENOENT", "the directory of the file is missing: create it first")
         }

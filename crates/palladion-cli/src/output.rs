@@ -151,7 +151,7 @@ fn failure(error: Error) -> Failure {
         }
         Cause::Exists => "choose another name, or replace it with --force",
         Cause::Directory => "name a file in it",
-        Cause::DirectoryName => "name a file with -o OUT",
+        Cause::EmptyName | Cause::DirectoryName => "name a file with -o OUT",
         Cause::NoDirectory(_) => "create it first: mkdir -p DIRECTORY",
         Cause::DanglingLink => "remove the link, or create its target",
         Cause::InUse => "try again when it is done",

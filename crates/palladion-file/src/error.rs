@@ -241,6 +241,8 @@ pub enum KeyFileError {
     WrongCheck,
     /// The text has zero bytes, as if it was UTF-16.
     NotUtf8,
+    /// The text is longer than 64 KiB.
+    TooLong,
 }
 
 impl fmt::Display for KeyFileError {
@@ -257,6 +259,7 @@ impl fmt::Display for KeyFileError {
                 "the key is damaged: it does not match the line \"# check:\" of its file"
             }
             KeyFileError::NotUtf8 => "not UTF-8 text, perhaps UTF-16: save the key file as UTF-8",
+            KeyFileError::TooLong => "expected a key file, but it is longer than 64 KiB",
         })
     }
 }

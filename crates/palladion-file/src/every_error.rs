@@ -222,9 +222,10 @@ fn child_without_memory() {
 
 #[test]
 fn every_key_file_error() {
-    let (names, name) = variants!(KeyFileError: NoKey NotOneKey NotHex WrongCheck NotUtf8);
+    let (names, name) = variants!(KeyFileError: NoKey NotOneKey NotHex WrongCheck NotUtf8 TooLong);
     let came = |text: &str| Came::new(&MasterKey::from_key_file(text).unwrap_err(), name);
     let good = key().to_key_file().to_string();
+    let of_len = |len: usize| good.clone() + &"\n".repeat(len - good.len());
     let calls: &[Call<'_>] = &[
         ("NoKey", &["\"palladion-key-1:\""], came("ssh-rsa AAAA")),
         ("NotOneKey", &["one line", "more"], came(&format!("{good}{good}"))),
@@ -232,6 +233,8 @@ fn every_key_file_error() {
         ("NotHex", &["64 hexadecimal digits"], came("palladion-key-1:42")),
         ("WrongCheck", &["damaged", "\"# check:\""], came(&good.replacen("42", "43", 1))),
         ("NotUtf8", &["UTF-16", "save"], came("p\0a\0l\0")),
+        ("TooLong", &["64 KiB"], came(&of_len(65537))),
     ];
     check(names, calls, &[]);
+    assert!(MasterKey::from_key_file(&of_len(65536)).is_ok());
 }

@@ -74,7 +74,10 @@
 //! never setuid and the like.
 //!
 //! A file that replaces another gets that one's permissions, without setuid and the like, its group
-//! and its owner, as far as the system allows, whatever it is made from. On Linux, permissions
+//! and its owner, as far as the system allows, whatever it is made from. They are those that the
+//! other file has when the new one is complete, also if it appeared during the work. If it has
+//! vanished by then, they are those that it had at the beginning; if another user has put a file in
+//! its place, the new one is private. On Linux, permissions
 //! include the POSIX ACL. Where the group or the list cannot be kept, fewer users get access than
 //! before. Other systems' ACLs are not kept.
 //!
@@ -210,6 +213,7 @@ impl Target {
             (None, _) if fs::symlink_metadata(path).is_ok() => {
                 fail(if replace { Cause::DanglingLink } else { Cause::Exists })
             }
+            (None, _) if path.as_os_str().is_empty() => fail(Cause::EmptyName),
             (None, _) if names_no_file(path) => fail(Cause::DirectoryName),
             _ => target(Found::Nothing),
         }
@@ -354,7 +358,8 @@ impl Output {
         }
         let synced = match &self.new {
             Some(new) => {
-                new.later.give(&self.file);
+                let now = new.replace.then(|| Replaced::find(&new.folder, &new.target)).flatten();
+                new.later.give(&self.file, now);
                 if let Some(time) = new.modified {
                     // Not every file system has such dates.
                     let _ = self.file.set_modified(time);

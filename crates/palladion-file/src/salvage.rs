@@ -1,16 +1,20 @@
 //! What is intact in a damaged file.
 
 use std::io::{self, Read};
-use std::iter;
 use std::ops::Range;
 
 use palladion::Buffer;
 
-use crate::chunk::{self, Chunk, ChunkSize, OVERHEAD};
+use crate::chunk::{self, Chunk, ChunkSize, FRAME_LEN, OVERHEAD};
 use crate::cipher::Cipher;
 use crate::header::Header;
 use crate::io::read_full;
 use crate::{Error, Summary};
+
+/// How many numbers are tried for chunks at unexpected places, before more of the input is read: so
+/// many, or as many as decrypt so many bytes.
+const MOST_TRIES: u64 = 1 << 16;
+const MOST_BYTES: u64 = 8 << 30;
 
 /// What [`Decryptor::salvage`](crate::Decryptor::salvage) found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +42,7 @@ impl Salvaged {
     }
 }
 
-/// Finds every intact chunk, also where bytes before it were inserted or removed. The number of a
+/// Finds intact chunks, also where bytes before them were inserted or removed. The number of a
 /// chunk is authentic, so text is never written to a wrong place.
 pub(crate) fn run(
     header: &Header,
@@ -65,41 +69,56 @@ pub(crate) fn run(
     let mut end: u64;
     loop {
         check()?;
-        window.fill(sealed_len)?;
-        let mut chunk = finder.open(here, window.up_to(sealed_len))?.map(|chunk| (0, chunk));
-        if chunk.is_none() {
-            window.fill(2 * sealed_len)?;
-            // Usually bytes were changed, and the following chunk is at its place.
-            let after = window.bytes().get(sealed_len..).unwrap_or(&[]);
-            if finder.open(here + 1, after)?.is_none() {
-                chunk = finder.search(next, here, &window)?;
+        let mut chunk = finder.open(here, window.chunk(0)?)?.map(|chunk| (0, chunk));
+        // Usually bytes were changed, and the following chunk is at its place.
+        if chunk.is_none() && finder.open(here + 1, window.chunk(sealed_len)?)?.is_none() {
+            chunk = finder.search(next, here, &window, &mut check)?;
+            if let Some((at, later)) = chunk
+                && later.counter > next
+            {
+                // A copy of a later chunk may have been inserted: then the expected one follows.
+                let after = at + later.sealed_len();
+                let rest = window.chunk(after)?;
+                chunk = None;
+                for counter in [next, here, here + 1] {
+                    if chunk.is_none() && counter < later.counter {
+                        chunk = finder.open(counter, rest)?.map(|expected| (after, expected));
+                    }
+                }
+                if chunk.is_none() && finder.try_open(&later, window.chunk(at)?)? {
+                    chunk = Some((at, later));
+                }
             }
         }
-        if let Some((at, chunk)) = chunk {
-            let (begin, text) = (chunk.counter * text_len, &finder.text[..chunk.len]);
-            if chunk.counter > next {
-                found.missing.push(next * text_len..begin);
+        finder.tries = finder.most_tries.min(finder.tries + 8);
+        match chunk {
+            Some((at, chunk)) if chunk.counter >= next => {
+                let (begin, text) = (chunk.counter * text_len, &finder.text[..chunk.len]);
+                if chunk.counter > next {
+                    found.missing.push(next * text_len..begin);
+                }
+                write(begin, text).map_err(Error::Write)?;
+                found.intact.add(chunk.len as u64);
+                next = chunk.counter + 1;
+                (here, end) = (next, 0);
+                progress(begin + chunk.len as u64);
+                window.skip(at + chunk.sealed_len());
+                if chunk.last {
+                    found.has_end = true;
+                    found.has_trailing_data = !window.chunk(0)?.is_empty();
+                    break;
+                }
             }
-            write(begin, text).map_err(Error::Write)?;
-            found.intact.add(chunk.len as u64);
-            next = chunk.counter + 1;
-            (here, end) = (next, 0);
-            progress(begin + chunk.len as u64);
-            window.skip(at + chunk.sealed_len());
-            if chunk.last {
-                found.has_end = true;
-                window.fill(1)?;
-                found.has_trailing_data = !window.bytes().is_empty();
-                break;
-            }
-        } else {
-            let len = window.up_to(sealed_len).len();
-            window.skip(len);
-            end = here * text_len + len.saturating_sub(OVERHEAD) as u64;
-            here += 1;
-            progress(end);
-            if window.bytes().is_empty() && window.ended {
-                break;
+            // A copy of an earlier chunk, or nothing intact.
+            copy => {
+                let place = window.chunk(0)?.len();
+                window.skip(copy.map_or(place, |(at, copy)| at + copy.sealed_len()));
+                end = here * text_len + place.saturating_sub(OVERHEAD) as u64;
+                here += 1;
+                progress(end);
+                if window.bytes().is_empty() && window.ended {
+                    break;
+                }
             }
         }
     }
@@ -110,48 +129,50 @@ pub(crate) fn run(
     Ok(found)
 }
 
-/// Up to two sealed chunks of the input.
+/// Up to three sealed chunks of the input.
 struct Window<R> {
     input: R,
+    sealed_len: usize,
     buffer: Buffer,
     len: usize,
+    /// Where it begins, counted from the first chunk of the input.
+    position: u64,
     ended: bool,
     error: Option<io::ErrorKind>,
 }
 
 impl<R: Read> Window<R> {
     fn new(input: R, size: ChunkSize) -> Result<Self, Error> {
-        let buffer = chunk::buffer(2 * size.buffer_len());
+        let sealed_len = size.buffer_len();
+        let buffer = chunk::buffer(3 * sealed_len);
         let buffer = buffer.map_err(|error| Error::Read(error.into()))?;
-        Ok(Self { input, buffer, len: 0, ended: false, error: None })
+        Ok(Self { input, sealed_len, buffer, len: 0, position: 0, ended: false, error: None })
     }
 
-    /// Reads on, until there are so many bytes or the input ends.
-    fn fill(&mut self, len: usize) -> Result<(), Error> {
-        if self.len >= len || self.ended {
-            return Ok(());
+    /// Returns as many bytes from `at` on as a sealed chunk has, or fewer if the input ends before.
+    fn chunk(&mut self, at: usize) -> Result<&[u8], Error> {
+        let end = at + self.sealed_len;
+        if self.len < end && !self.ended {
+            match read_full(&mut self.input, &mut self.buffer[self.len..end]) {
+                Ok(read) => self.len += read,
+                // What comes after this place is lost.
+                Err(Error::Read(error)) => self.error = Some(error.kind()),
+                Err(error) => return Err(error),
+            }
+            self.ended = self.len < end;
         }
-        match read_full(&mut self.input, &mut self.buffer[self.len..len]) {
-            Ok(read) => self.len += read,
-            // What comes after this place is lost.
-            Err(Error::Read(error)) => self.error = Some(error.kind()),
-            Err(error) => return Err(error),
-        }
-        self.ended = self.len < len;
-        Ok(())
+        let end = end.min(self.len);
+        Ok(&self.buffer[at.min(end)..end])
     }
 
     fn bytes(&self) -> &[u8] {
         &self.buffer[..self.len]
     }
 
-    fn up_to(&self, len: usize) -> &[u8] {
-        &self.buffer[..self.len.min(len)]
-    }
-
     fn skip(&mut self, len: usize) {
         self.buffer.copy_within(len..self.len, 0);
         self.len -= len;
+        self.position += len as u64;
     }
 }
 
@@ -161,27 +182,32 @@ struct Finder<'a> {
     size: ChunkSize,
     /// The text of the chunk that was opened last.
     text: Buffer,
-    /// How many bytes a search may still decrypt. It grows with what is read, so that searching a
-    /// hostile input takes no more than several times as long as reading it.
-    budget: usize,
+    /// How many numbers a search may still try. It grows with what is read, so that searching a
+    /// hostile input takes no more than several times as long as reading it, and a few seconds.
+    tries: usize,
+    most_tries: usize,
+    /// The last place where trying numbers did not help, and the first number not tried there.
+    tried: Option<(u64, u64)>,
 }
 
 impl<'a> Finder<'a> {
     fn new(cipher: &'a Cipher, size: ChunkSize) -> Result<Self, Error> {
         let text = Buffer::new(0, size.bytes()).map_err(|error| Error::Read(error.into()))?;
-        Ok(Self { cipher, size, text, budget: 4 << 20 })
+        let most_tries = (MOST_BYTES >> size.log2()).min(MOST_TRIES) as usize;
+        Ok(Self { cipher, size, text, tries: most_tries, most_tries, tried: None })
     }
 
     /// Opens the chunk with this number at the start of `sealed`, if it is intact. Its frame may be
-    /// damaged, but only three chunks can be here: the one that the frame announces, a full one,
+    /// damaged, but only three chunks can be here: a last one that the frame announces, a full one,
     /// and a last one that ends the input.
     fn open(&mut self, counter: u64, sealed: &[u8]) -> Result<Option<Chunk>, Error> {
         let announced =
             sealed.first_chunk().and_then(|f| Chunk::from_frame(*f, counter, self.size));
         let full = Chunk { counter, len: self.size.bytes(), last: false };
         let rest = Chunk { counter, len: sealed.len().saturating_sub(OVERHEAD), last: true };
+        let announced = announced.filter(|chunk| chunk.last);
         for chunk in [announced, Some(full), Some(rest)].into_iter().flatten() {
-            if chunk.fits(self.size) && self.try_open(&chunk, sealed)? {
+            if self.try_open(&chunk, sealed)? {
                 return Ok(Some(chunk));
             }
         }
@@ -189,7 +215,7 @@ impl<'a> Finder<'a> {
     }
 
     fn try_open(&mut self, chunk: &Chunk, sealed: &[u8]) -> Result<bool, Error> {
-        if chunk.sealed_len() > sealed.len() {
+        if !chunk.fits(self.size) || chunk.sealed_len() > sealed.len() {
             return Ok(false);
         }
         match chunk.open_into(self.cipher, 0, sealed, &mut self.text[..chunk.len]) {
@@ -199,37 +225,61 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Searches for an intact chunk that begins in the first half of the window, and returns where.
-    /// A chunk is recognised by its frame: that of a full chunk, or of a last one that ends the
-    /// input. Its number is that of its place, if an equal number of bytes was lost and added, or
-    /// not below `next`.
+    /// Searches for an intact chunk that begins in the first third of the window, and returns
+    /// where. A chunk is recognised by its frame: that of a full chunk, or of a last one that ends
+    /// the input. Random bytes look like one at one place in 2^32, so it pays to try many numbers.
     fn search(
         &mut self,
         next: u64,
         here: u64,
         window: &Window<impl Read>,
+        check: &mut impl FnMut() -> Result<(), Error>,
     ) -> Result<Option<(usize, Chunk)>, Error> {
-        self.budget = self.budget.saturating_add(8 * self.size.buffer_len());
-        let (bytes, starts) = (window.bytes(), window.up_to(self.size.buffer_len() + 3));
+        let bytes = window.bytes();
+        let full = Chunk { counter: here, len: self.size.bytes(), last: false }.frame();
+        let candidate = |(at, frame): (usize, &[u8])| {
+            if !window.ended && frame != full {
+                return None;
+            }
+            let chunk = Chunk::from_frame(frame.try_into().ok()?, here, self.size)?;
+            let end = at + chunk.sealed_len();
+            (end == bytes.len() || end < bytes.len() && !chunk.last).then_some((at, chunk))
+        };
+        let frames = bytes.windows(FRAME_LEN).take(window.sealed_len).enumerate();
+        let candidates: Vec<_> = frames.filter_map(candidate).take(self.tries).collect();
         // The likely numbers for everything that may be a chunk come before the others.
-        for (first, count) in [(0, 3), (3, usize::MAX)] {
-            for at in 0..starts.len() {
-                let frame = starts[at..].first_chunk();
-                let chunk = frame.and_then(|f| Chunk::from_frame(*f, here, self.size));
-                let Some(chunk) = chunk else { continue };
-                if chunk.last && !(window.ended && at + chunk.sealed_len() == bytes.len()) {
-                    continue;
-                }
-                // Half of what is left, in case this is no chunk at all.
-                let tries = count.min(self.budget / 2 / chunk.sealed_len());
-                for counter in iter::once(here).chain(next..).skip(first).take(tries) {
-                    let chunk = Chunk { counter, ..chunk };
-                    self.budget = self.budget.saturating_sub(chunk.sealed_len());
-                    if chunk.fits(self.size) && self.try_open(&chunk, &bytes[at..])? {
-                        return Ok(Some((at, chunk)));
-                    }
+        for (at, chunk) in &candidates {
+            for counter in [here, here + 1, next].into_iter().take(self.tries / 2) {
+                self.tries -= 1;
+                let chunk = Chunk { counter, ..*chunk };
+                if self.try_open(&chunk, &bytes[*at..])? {
+                    return Ok(Some((*at, chunk)));
                 }
             }
+        }
+        let sealed_len = window.sealed_len as u64;
+        for (at, chunk) in candidates {
+            // Upwards and downwards from what is expected, and on from where the chunk before this
+            // one failed.
+            let position = window.position + at as u64;
+            let on = self.tried.and_then(|(before, number)| {
+                let distance = position.checked_sub(before)?;
+                distance.is_multiple_of(sealed_len).then_some(number + distance / sealed_len)
+            });
+            let numbers =
+                |n| [Some(next + 1 + n), next.checked_sub(1 + n), on.map(|first| first + n)];
+            let mut reached = on.unwrap_or(next);
+            // Half of what is left, in case this is no chunk at all.
+            for counter in (0..).flat_map(numbers).flatten().take(self.tries / 2) {
+                check()?;
+                self.tries -= 1;
+                reached = reached.max(counter + 1);
+                let chunk = Chunk { counter, ..chunk };
+                if self.try_open(&chunk, &bytes[at..])? {
+                    return Ok(Some((at, chunk)));
+                }
+            }
+            self.tried = Some((position, reached));
         }
         Ok(None)
     }

@@ -12,6 +12,8 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::{Algorithm, Error, KdfParams, KeyFileError};
 
+/// In bytes. A longer file is something else.
+const LONGEST_KEY_FILE: usize = 64 << 10;
 const KEY_FILE_PREFIX: &str = "palladion-key-1:";
 /// Begins the comment after the key, which ends with the key's fingerprint. Older readers ignore
 /// it.
@@ -72,7 +74,8 @@ impl MasterKey {
     /// Reads the text of a key file: one line `palladion-key-1:` and 64 hexadecimal digits. Lines
     /// that begin with `#` are comments; they, empty lines and a byte order mark are ignored. But
     /// if there are comments such as [`to_key_file`](Self::to_key_file) writes, `# check:` and a
-    /// [fingerprint](Self::fingerprint), one of them must have the fingerprint of the key.
+    /// [fingerprint](Self::fingerprint), one of them must have the fingerprint of the key. A text
+    /// of more than 64 KiB is refused.
     ///
     /// ```
     /// use palladion_file::{KeyFileError, MasterKey};
@@ -83,6 +86,9 @@ impl MasterKey {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn from_key_file(text: &str) -> Result<Self, KeyFileError> {
+        if text.len() > LONGEST_KEY_FILE {
+            return Err(KeyFileError::TooLong);
+        }
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         // The digits are found by their position. Only `decode` looks at them, in constant time.
         let line = without_comments(text);

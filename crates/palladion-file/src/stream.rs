@@ -18,7 +18,9 @@ use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 /// counts as truncated. This is deliberate: the output of a program that failed must not pass for a
 /// complete file. For the same reason an error is final: every later call fails too. The exceptions
 /// are [`WouldBlock`](io::ErrorKind::WouldBlock) and [`Interrupted`](io::ErrorKind::Interrupted),
-/// after which the same call can be repeated.
+/// after which the same call of `write` or `flush` can be repeated. `new`, `with` and `finish` take
+/// the other writer and cannot be repeated: if one of them fails, for whatever reason, begin the
+/// file again. For a writer that does not block, use [`sans_io`](crate::sans_io), or `tokio`.
 ///
 /// ```
 /// use std::io::{Read, Write};

@@ -173,53 +173,57 @@ fn what_is_intact_can_be_salvaged() {
     }
     let (first, rest) = file[HEADER..].split_at(CHUNK + OVERHEAD);
     let (second, last) = rest.split_at(CHUNK + OVERHEAD);
+    // The second could be a copy that was inserted.
     let (out, found) = salvage(&[&file[..HEADER], second, first, last].concat());
-    let missing = 0..CHUNK as u64;
+    let missing = CHUNK as u64..2 * CHUNK as u64;
     assert!(found.missing.iter().eq([&missing]), "{found:?}");
-    assert!(out[CHUNK..] == text[CHUNK..] && found.has_end);
+    assert!(out[..CHUNK] == text[..CHUNK] && out[2 * CHUNK..] == text[2 * CHUNK..]);
     let other = encrypt_streaming(Algorithm::Aegis256X2, &text);
     let (out, found) = salvage(&[&file[..HEADER], &other[HEADER..]].concat());
     assert!(out.is_empty() && found.intact.chunks == 0 && !found.has_end);
 }
 
-/// Wherever bytes are changed, inserted or removed, every chunk that is still there is found.
+/// Every chunk that is still there, after the one before it, must be found, and no other.
+fn check_salvage(file: &[u8], text: &[u8], damaged: &[u8], what: &str) {
+    let sealed = CHUNK + OVERHEAD;
+    let last = (file.len() - HEADER) / sealed;
+    let (out, found) = salvage(damaged);
+    let (mut expected, mut missing) = (text.to_vec(), Vec::new());
+    let mut from = HEADER;
+    for (chunk, bytes) in chunks(file).into_iter().enumerate() {
+        // At its own place, its frame may be damaged.
+        let own = HEADER + chunk * sealed;
+        let is_there = damaged.get(own + 4..own + bytes.len()) == Some(&bytes[4..]);
+        let mut windows = damaged[from..].windows(bytes.len());
+        match windows.position(|window| window == bytes) {
+            _ if is_there && own >= from => from = own + bytes.len(),
+            Some(at) => from += at + bytes.len(),
+            None => {
+                let end = text.len().min((chunk + 1) * CHUNK);
+                expected[chunk * CHUNK..end].fill(0);
+                missing.push(chunk);
+            }
+        }
+    }
+    let found_missing = |chunk: &usize| {
+        let at = (chunk * CHUNK) as u64;
+        found.missing.iter().any(|range| range.contains(&at))
+    };
+    // What is missing after the last intact chunk, nobody knows.
+    let before_intact = |chunk: &&usize| (**chunk..=last).any(|other| !missing.contains(&other));
+    assert!(missing.iter().filter(before_intact).all(found_missing), "{what}: {found:?}");
+    assert_eq!(found.has_end, !missing.contains(&last), "{what}");
+    expected.truncate(out.len());
+    assert!(out == expected, "{what}: {found:?}");
+    assert_eq!(found.intact.chunks as usize, last + 1 - missing.len(), "{what}");
+}
+
 #[test]
 fn salvage_after_insertions_and_removals() {
     let text = text(12 * CHUNK + 300);
     let file = encrypt(&text);
     let sealed = CHUNK + OVERHEAD;
-    let check = |damaged: &[u8], what: &str| {
-        let (out, found) = salvage(damaged);
-        let (mut expected, mut missing) = (text.clone(), Vec::new());
-        let mut from = HEADER;
-        for (chunk, bytes) in chunks(&file).into_iter().enumerate() {
-            // At its own place, its frame may be damaged.
-            let own = HEADER + chunk * sealed;
-            let is_there = damaged.get(own + 4..own + bytes.len()) == Some(&bytes[4..]);
-            let mut windows = damaged[from..].windows(bytes.len());
-            match windows.position(|window| window == bytes) {
-                _ if is_there && own >= from => from = own + bytes.len(),
-                Some(at) => from += at + bytes.len(),
-                None => {
-                    let end = text.len().min((chunk + 1) * CHUNK);
-                    expected[chunk * CHUNK..end].fill(0);
-                    missing.push(chunk);
-                }
-            }
-        }
-        let found_missing = |chunk: &usize| {
-            let at = (chunk * CHUNK) as u64;
-            found.missing.iter().any(|range| range.contains(&at))
-        };
-        // What is missing after the last intact chunk, nobody knows.
-        let before_intact = |chunk: &&usize| (**chunk..13).any(|other| !missing.contains(&other));
-        assert!(missing.iter().filter(before_intact).all(found_missing), "{what}: {found:?}");
-        assert_eq!(found.has_end, !missing.contains(&12), "{what}");
-        expected.truncate(out.len());
-        assert!(out == expected, "{what}: {found:?}");
-        let intact = (0..13).filter(|chunk| !missing.contains(chunk)).count();
-        assert_eq!(found.intact.chunks, intact as u64, "{what}");
-    };
+    let check = |damaged: &[u8], what: &str| check_salvage(&file, &text, damaged, what);
     let places = [0, 1, 4, 500, sealed - 1, sealed, 3 * sealed + 9, 11 * sealed, 12 * sealed + 7];
     for at in places.map(|at| HEADER + at) {
         for len in [1, 3, 36, 512, sealed - 1, sealed, sealed + 1, 2 * sealed, 5 * sealed + 77] {
@@ -240,6 +244,33 @@ fn salvage_after_insertions_and_removals() {
     // Two places.
     let twice = [&file[..HEADER + 700], &file[HEADER + 900..9000], b"x", &file[9000..]].concat();
     check(&twice, "twice");
+}
+
+#[test]
+fn salvage_after_great_losses_and_copies() {
+    let text = text(40 * CHUNK + 300);
+    let file = encrypt(&text);
+    let sealed = CHUNK + OVERHEAD;
+    let check = |parts: &[&[u8]], what: &str| check_salvage(&file, &text, &parts.concat(), what);
+    let places = [0, 1, 500, sealed, 20 * sealed, 20 * sealed + 9, 33 * sealed - 1];
+    for at in places {
+        let (before, after) = file.split_at(HEADER + at);
+        for len in [1, 36, sealed, 6 * sealed, 6 * sealed + 1, 20 * sealed - 1, 30 * sealed] {
+            let after = &after[len.min(after.len())..];
+            check(&[before, after], &format!("{at} - {len}"));
+            check(&[before, b"x", after], &format!("{at} - {len} + 1"));
+        }
+    }
+    for (at, copy) in [(1, 35), (0, 7), (20, 3), (20, 21), (38, 39), (5, 4)] {
+        let (before, after) = file.split_at(HEADER + at * sealed);
+        let copied = &file[HEADER + copy * sealed..][..sealed];
+        check(&[before, copied, after], &format!("{copy} before {at}"));
+        check(&[before, b"x", copied, after], &format!("a byte and {copy} before {at}"));
+        let mut damaged = after.to_vec();
+        damaged[100] ^= 1;
+        check(&[before, &damaged[..sealed], copied, &after[sealed..]], "damaged before a copy");
+        check(&[before, copied, &after[sealed..]], &format!("{copy} in place of {at}"));
+    }
 }
 
 #[test]

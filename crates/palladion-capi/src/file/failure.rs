@@ -86,7 +86,7 @@ impl From<output::Error> for Failure {
             Cause::Io(_, error) => errno_of(error),
             Cause::Exists => libc::EEXIST,
             Cause::Directory | Cause::DirectoryName => libc::EISDIR,
-            Cause::NoDirectory(_) | Cause::DanglingLink => libc::ENOENT,
+            Cause::EmptyName | Cause::NoDirectory(_) | Cause::DanglingLink => libc::ENOENT,
             Cause::InUse => libc::EAGAIN,
             Cause::MountPoint => libc::EBUSY,
             Cause::Fixed | Cause::Sticky => libc::EPERM,

@@ -21,6 +21,8 @@ pub enum Cause {
     Exists,
     /// It is a directory.
     Directory,
+    /// The name is empty.
+    EmptyName,
     /// The name ends as only that of a directory can.
     DirectoryName,
     /// There is no such directory as this one for the output.
@@ -51,6 +53,7 @@ impl fmt::Display for Error {
         match &self.cause {
             Cause::Exists => write!(f, "{path:?} already exists"),
             Cause::Directory => write!(f, "{path:?} is a directory"),
+            Cause::EmptyName => write!(f, "the name of the output is empty"),
             Cause::DirectoryName => write!(f, "{path:?} is a directory, not a file"),
             Cause::NoDirectory(folder) => {
                 write!(f, "cannot create {path:?}: no directory {folder:?}")

@@ -66,6 +66,19 @@ mod system {
             Ok(fs::unlinkat(&self.fd, name, AtFlags::empty())?)
         }
 
+        /// Returns the path and the metadata of a regular file. Returns `None` if the path leads to
+        /// another file, because the program changed its directory.
+        pub fn find(&self, name: &OsStr) -> Option<(PathBuf, Metadata)> {
+            use std::os::unix::fs::MetadataExt;
+            let path = self.path.join(name);
+            let metadata = std::fs::symlink_metadata(&path).ok().filter(Metadata::is_file)?;
+            let found = fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            // The types differ between systems.
+            let is_same =
+                (found.st_dev as u64, found.st_ino as u64) == (metadata.dev(), metadata.ino());
+            is_same.then_some((path, metadata))
+        }
+
         /// Returns whether there is something of this name, be it a link to nothing.
         pub fn has(&self, name: &OsStr) -> bool {
             fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
@@ -176,6 +189,12 @@ mod system {
 
         pub fn remove(&self, name: &OsStr) -> io::Result<()> {
             fs::remove_file(self.path.join(name))
+        }
+
+        pub fn find(&self, name: &OsStr) -> Option<(PathBuf, fs::Metadata)> {
+            let path = self.path.join(name);
+            let metadata = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
+            Some((path, metadata))
         }
 
         pub fn has(&self, name: &OsStr) -> bool {

@@ -1,15 +1,17 @@
 //! What a new file takes over from the file that it replaces or is made from: owner, group and
 //! permissions.
 
+use std::ffi::OsStr;
 #[cfg(unix)]
 use std::fs::Permissions;
 use std::fs::{File, Metadata};
 use std::path::Path;
 
+use super::folder::Folder;
 #[cfg(unix)]
 use acl::Acl;
 
-/// A file that will be replaced, as it was when the work started.
+/// A file that will be replaced, as it was when it was looked at.
 #[derive(Debug)]
 pub struct Replaced {
     pub metadata: Metadata,
@@ -26,6 +28,11 @@ impl Replaced {
             let _ = path;
             Self { metadata }
         }
+    }
+
+    /// Looks at the file that a new one will replace, if there is one now.
+    pub fn find(folder: &Folder, name: &OsStr) -> Option<Self> {
+        folder.find(name).map(|(path, metadata)| Self::new(&path, metadata))
     }
 
     /// Gives owner, group and permissions to a new file that only its owner can use, as far as the
@@ -124,15 +131,35 @@ pub enum Later {
 }
 
 impl Later {
-    pub fn give(&self, file: &File) {
-        match self {
-            Self::As(replaced) => replaced.pass_on(file),
+    /// Gives it to the complete file. `now` is the file that it replaces, as it is now.
+    pub fn give(&self, file: &File, now: Option<Replaced>) {
+        match (self, now) {
+            (Self::Private(_), _) => {}
+            // Somebody else has put a file there, who must not gain access.
+            (_, Some(other)) if !self.has_owner_of(&other, file) => {}
+            (_, Some(replaced)) => replaced.pass_on(file),
+            (Self::As(replaced), None) => replaced.pass_on(file),
             #[cfg(unix)]
-            Self::Mode(mode) => {
+            (Self::Mode(mode), None) => {
                 let mode = std::os::unix::fs::PermissionsExt::from_mode(*mode);
                 let _ = file.set_permissions(mode);
             }
-            Self::Private(_) => {}
+        }
+    }
+
+    /// Returns whether what is replaced now has the owner that it had, or that the new file has.
+    fn has_owner_of(&self, now: &Replaced, file: &File) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let before = self.replaced().map(|replaced| replaced.metadata.uid());
+            let owner = before.or_else(|| file.metadata().ok().map(|new| new.uid()));
+            owner == Some(now.metadata.uid())
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = (now, file);
+            true
         }
     }
 

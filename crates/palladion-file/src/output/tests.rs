@@ -124,6 +124,43 @@ fn files_are_private_until_they_are_complete() {
     }
 }
 
+/// Whoever makes a file private while it is being replaced has a private file afterwards.
+#[test]
+fn the_permissions_at_the_end_count() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("out");
+    let other = dir.path().join("other");
+    File::create(&other).unwrap();
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o666)).unwrap();
+    let at_end = |before: Option<u32>, access, after: Option<u32>| {
+        let put = |mode| {
+            let _ = fs::remove_file(&path);
+            let Some(mode) = mode else { return };
+            File::create(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        put(before);
+        let output = Target::check(&path, true, access, &[]).unwrap().open().unwrap();
+        put(after);
+        output.commit().unwrap();
+        fs::metadata(&path).unwrap().permissions().mode() & 0o7777
+    };
+    assert_eq!(at_end(Some(0o644), Access::Usual, Some(0o4600)), 0o600);
+    assert_eq!(at_end(None, Access::Usual, Some(0o600)), 0o600);
+    assert_eq!(at_end(Some(0o640), Access::Usual, None), 0o640);
+    assert_eq!(at_end(Some(0o644), Access::Private, Some(0o644)), 0o600);
+    // Only root can make a file another user's.
+    if chown(&other, Some(12345), None).is_ok() {
+        let output = Target::check(&path, true, Access::Usual, &[]).unwrap().open().unwrap();
+        fs::rename(&other, &path).unwrap();
+        output.commit().unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+    }
+    let error = Target::check(Path::new(""), true, Access::Usual, &[]).unwrap_err();
+    assert!(matches!(error.cause, Cause::EmptyName), "{error}");
+}
+
 #[test]
 fn one_of_several_that_fails() {
     let dir = tempfile::tempdir().unwrap();
