@@ -296,7 +296,7 @@ impl Source {
             (Some(file), Kind::Passphrase) => first_line(file, self.is_new)?,
             (None, _) => {
                 // Nothing can be wrong with a new one after this.
-                let _hidden = self.is_new.then_some(terminal::Hidden);
+                let _hidden = self.is_new.then(|| terminal::Hidden);
                 ask(self.is_new, self.asked_for.as_deref())?
             }
         };
