@@ -170,7 +170,7 @@ impl Maker<'_> {
                 Verdict::Unread
             }
         };
-        verdict.print(&line.shown_name())
+        verdict.print(&bytes_of(&line.file))
     }
 
     /// The MAC of a whole file, ready to be finalized.
