@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::args::{FingerprintArgs, KeygenArgs};
 use crate::failure::{Failure, Result, for_each, note, quoted, tell};
-use crate::input::{Input, is_standard, is_standard_input};
+use crate::input::{Input, check_one_of, is_standard, is_standard_input};
 use crate::output::{Access, Output};
 use crate::text::{is_utf16, without_mark};
 use crate::values::{Given, Kind, RawFormat};
@@ -136,6 +136,7 @@ fn keep_old(path: &Path) -> Result<()> {
 pub fn fingerprint(args: &FingerprintArgs) -> Result<()> {
     let default = if args.files.is_empty() { vec![existing_default(false)?] } else { Vec::new() };
     for_each(args.files.iter().chain(&default), |path| {
+        check_one_of(args.files.len(), Some(path))?;
         let mut source = Source::open(Some((Kind::Key, Some(path))), false, false)?;
         let OwnSecret::Key(key) = source.secret()? else {
             return Err(Failure::usage("only a key file has a fingerprint"));
