@@ -338,6 +338,11 @@ fn read_key(input: &Input) -> Result<MasterKey> {
                 "use a copy of it, or if you changed the key, remove the line \"# check:\""
             }
             _ if text.contains("palladion-key-") => "the key file is damaged: use a copy of it",
+            _ if text.contains("AGE-SECRET-KEY-1") => "it is a key of age: use age with it",
+            _ if hex::decode(text.trim_ascii().as_bytes()).is_some() => {
+                "a key file of palladion keygen begins with palladion-key-1; palladion raf takes \
+                 other keys, with --raw-key"
+            }
             _ => "check that it is the right file, or use a copy of it",
         })
     })?;
