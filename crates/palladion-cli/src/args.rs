@@ -312,7 +312,8 @@ Exit status:
 pub struct DecryptArgs {
     #[command(flatten)]
     pub ring: RingArgs,
-    /// Write what is intact of a damaged file, with zeros for what is missing, and list that
+    /// Write what is intact of a damaged file to the file that -o names, with zeros for what is
+    /// missing, and list that
     #[arg(long, requires = "output", conflicts_with = "rm")]
     pub salvage: bool,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, Result, quoted};
-use crate::input::{Input, descriptor_of, is_unchanged};
+use crate::input::{Input, descriptor_of, has_lost_a_link, is_unchanged};
 use crate::naming::Naming;
 use crate::output::Output;
 use crate::progress::label;
@@ -99,8 +99,11 @@ impl Batch {
     pub fn commit(&mut self, is_last: bool) {
         self.len = 0;
         let (outputs, afters): (Vec<_>, Vec<_>) = mem::take(&mut self.outputs).into_iter().unzip();
-        for (result, after) in Output::commit_all(outputs, is_last).into_iter().zip(afters) {
-            if let Err(failure) = result.and_then(|is_synced| after.conclude(is_synced)) {
+        let mut afters = afters.into_iter();
+        for result in Output::commit_all(outputs, is_last) {
+            let Some(after) = afters.next() else { break };
+            let others = afters.as_mut_slice();
+            if let Err(failure) = result.and_then(|is_synced| after.conclude(is_synced, others)) {
                 self.tell(failure);
             }
         }
@@ -132,7 +135,8 @@ impl After {
         Self { spent: None, incomplete }
     }
 
-    fn conclude(self, is_synced: bool) -> Result<()> {
+    /// `others` are those that come after this one.
+    fn conclude(self, is_synced: bool, others: &mut [Self]) -> Result<()> {
         if let Some((path, read)) = self.spent {
             if !is_synced {
                 let message = format!(
@@ -142,8 +146,22 @@ impl After {
                 return Err(Failure::new(message).hint("delete it yourself if the disk is sound"));
             }
             delete(&path, &read)?;
+            others.iter_mut().for_each(|other| other.link_deleted(&read));
         }
         self.incomplete.map_or(Ok(()), Err)
+    }
+}
+
+impl After {
+    /// If the input is another link of a file that was deleted, takes its state anew.
+    fn link_deleted(&mut self, read: &Metadata) {
+        if let Some((path, own)) = &mut self.spent
+            && is_unchanged(own, read)
+            && let Ok(now) = fs::symlink_metadata(path)
+            && has_lost_a_link(own, &now)
+        {
+            *own = now;
+        }
     }
 }
 

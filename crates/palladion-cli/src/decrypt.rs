@@ -8,7 +8,7 @@ use crate::args::InOutArgs;
 use crate::batch::{self, After};
 use crate::failure::{Failure, Result, tell};
 use crate::impatient::Impatient;
-use crate::input::Input;
+use crate::input::{Input, check_one_of};
 use crate::naming::Naming;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -31,6 +31,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
     let naming = Naming::plain(in_out)?;
     let mut ring = Ring::open(given, in_out.reads_standard_input(), options.limits)?;
     batch::run(&naming, |path, label, batch| {
+        check_one_of(in_out.files.len(), path)?;
         let input =
             Input::open_as("name the files in it: palladion decrypt DIRECTORY/*.pld", path)?;
         input.begin();

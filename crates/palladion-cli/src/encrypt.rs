@@ -6,7 +6,7 @@ use crate::args::EncryptArgs;
 use crate::batch::{self, After};
 use crate::failure::{Failure, Result, tell};
 use crate::impatient::Impatient;
-use crate::input::Input;
+use crate::input::{Input, check_one_of};
 use crate::keys::Source;
 use crate::naming::Naming;
 use crate::progress::Progress;
@@ -29,6 +29,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         if source.is_passphrase() {
             batch.commit(false); // deriving a key takes its time
         }
+        check_one_of(in_out.files.len(), path)?;
         let input = Input::open(path)?;
         let output = naming.open(&input, source.as_input().as_slice(), path)?;
         if output.is_terminal() && in_out.output.is_none() {

@@ -13,6 +13,12 @@ pub fn hint(start: &[u8]) -> Option<&'static str> {
         _ if starts(start, &["-----BEGIN PGP MESSAGE-----"]) || is_pgp(start) => {
             "it looks like a file of gpg: decrypt it with gpg -d"
         }
+        _ if starts(start, &["iVBMRA0K"]) => "it is base64: decode it first, with base64 -d",
+        _ if start.starts_with(b"\x09PLD") => {
+            "it was a Palladion file, and lost the eighth bit of each byte: fetch it again in \
+             binary mode"
+        }
+        _ if start.starts_with(b"\x1f\x8b") => "it is a gzip file: decompress it first",
         _ if starts(start, &["palladion-key-"]) => "it is a key file, not an encrypted file",
         _ => return None,
     })
@@ -50,6 +56,9 @@ mod tests {
             (b"\x84\x5e\x03\x12", "gpg"),     // gpg -e, Curve25519
             (b"\x8c\x0d\x04\x09\x03", "gpg"), // gpg -c
             (b"palladion-key-1:00", "key file"),
+            (b"iVBMRA0KGgoBBQ", "base64"),
+            (b"\x09PLD\r\n\x1a\n", "binary mode"),
+            (b"\x1f\x8b\x08", "gzip"),
         ] {
             assert!(hint(start).is_some_and(|hint| hint.contains(says)), "{start:?}");
         }

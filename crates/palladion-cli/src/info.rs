@@ -7,7 +7,7 @@ use palladion_file::{KdfParams, SecretKind};
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Result, for_each};
-use crate::input::Input;
+use crate::input::{Input, check_one_of};
 use crate::sealed::Sealed;
 use crate::streams;
 use crate::text::{json, json_object, printable};
@@ -16,6 +16,7 @@ use crate::values::in_units;
 /// `info`.
 pub fn run(args: &InfoArgs) -> Result<()> {
     for_each(args.files.iter().enumerate(), |(at, path)| {
+        check_one_of(args.files.len(), Some(path))?;
         let input = Input::open_as("name the files in it", Some(path))?;
         input.begin();
         let sealed = Sealed::read(input.reader(), &input.name, "info")?;

@@ -33,11 +33,7 @@ impl RandomAccess {
         if metadata.is_dir() {
             return Err(Failure::new(format!("{name} is a directory")).hint(no_directory));
         }
-        #[cfg(unix)]
-        let is_disk = std::os::unix::fs::FileTypeExt::is_block_device(&metadata.file_type());
-        #[cfg(not(unix))]
-        let is_disk = false;
-        if !metadata.is_file() && !is_disk {
+        if !metadata.is_file() && !is_disk(&metadata) {
             return Err(no_random_access(&name, no_pipe));
         }
         let file = File::options().read(true).write(change).open(path).map_err(cannot)?;
@@ -102,6 +98,48 @@ pub fn is_unchanged(before: &Metadata, now: &Metadata) -> bool {
         (metadata.len(), metadata.modified().ok(), changed)
     };
     state(before) == state(now)
+}
+
+/// Returns whether a file has one link less than before, and the same contents.
+pub fn has_lost_a_link(before: &Metadata, now: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let state = |file: &Metadata| (file.dev(), file.ino(), file.len(), file.modified().ok());
+        state(before) == state(now) && now.nlink() + 1 == before.nlink()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (before, now);
+        false
+    }
+}
+
+/// Fails if one of several files is not a regular file or a disk. A FIFO might wait for its writer
+/// for ever, and a device might never end. Descriptors that the program was started with are open
+/// already.
+pub fn check_one_of(files: usize, path: Option<&Path>) -> Result<()> {
+    let Some(path) = path.filter(|path| files > 1 && descriptor_of(Some(path)).is_none()) else {
+        return Ok(());
+    };
+    // Other problems are reported when it is opened.
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() && !is_disk(&found) => {
+            let message = format!("{} is not a regular file", quoted(path));
+            Err(Failure::usage(message).hint("a pipe or a device must be the only input"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_disk(found: &Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileTypeExt::is_block_device(&found.file_type());
+    #[cfg(not(unix))]
+    return {
+        let _ = found;
+        false
+    };
 }
 
 impl Input {

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::args::{FingerprintArgs, KeygenArgs};
 use crate::failure::{Failure, Result, for_each, note, quoted, tell};
-use crate::input::{Input, is_standard, is_standard_input};
+use crate::input::{Input, check_one_of, is_standard, is_standard_input};
 use crate::output::{Access, Output};
 use crate::text::{is_utf16, without_mark};
 use crate::values::{Given, Kind, RawFormat};
@@ -136,6 +136,7 @@ fn keep_old(path: &Path) -> Result<()> {
 pub fn fingerprint(args: &FingerprintArgs) -> Result<()> {
     let default = if args.files.is_empty() { vec![existing_default(false)?] } else { Vec::new() };
     for_each(args.files.iter().chain(&default), |path| {
+        check_one_of(args.files.len(), Some(path))?;
         let mut source = Source::open(Some((Kind::Key, Some(path))), false, false)?;
         let OwnSecret::Key(key) = source.secret()? else {
             return Err(Failure::usage("only a key file has a fingerprint"));
@@ -296,7 +297,7 @@ impl Source {
             (Some(file), Kind::Passphrase) => first_line(file, self.is_new)?,
             (None, _) => {
                 // Nothing can be wrong with a new one after this.
-                let _hidden = self.is_new.then_some(terminal::Hidden);
+                let _hidden = self.is_new.then(|| terminal::Hidden);
                 ask(self.is_new, self.asked_for.as_deref())?
             }
         };
@@ -337,6 +338,11 @@ fn read_key(input: &Input) -> Result<MasterKey> {
                 "use a copy of it, or if you changed the key, remove the line \"# check:\""
             }
             _ if text.contains("palladion-key-") => "the key file is damaged: use a copy of it",
+            _ if text.contains("AGE-SECRET-KEY-1") => "it is a key of age: use age with it",
+            _ if hex::decode(text.trim_ascii().as_bytes()).is_some() => {
+                "a key file of palladion keygen begins with palladion-key-1; palladion raf takes \
+                 other keys, with --raw-key"
+            }
             _ => "check that it is the right file, or use a copy of it",
         })
     })?;

@@ -9,7 +9,7 @@ use palladion_file::{Mac, MasterKey};
 
 use crate::args::MacArgs;
 use crate::failure::{Failure, Result, buffer};
-use crate::input::{Input, is_standard_input};
+use crate::input::{Input, check_one_of, is_standard_input};
 use crate::keys::{OwnSecret, Source};
 use crate::text::{is_utf16, without_mark};
 use crate::values::Kind;
@@ -103,7 +103,9 @@ impl Maker<'_> {
 
     /// Checks a list, and counts the files that fail.
     fn check(&mut self, list: &Path, bad: &mut Bad) -> Result<Result<()>> {
-        let input = Input::open_as("name a list of MACs", Some(list)).inspect(Input::begin);
+        let input = check_one_of(self.args.files.len(), Some(list))
+            .and_then(|()| Input::open_as("name a list of MACs", Some(list)))
+            .inspect(Input::begin);
         let input = match input {
             Ok(input) => input,
             Err(failure) => return Ok(Err(failure)),
@@ -170,11 +172,14 @@ impl Maker<'_> {
                 Verdict::Unread
             }
         };
-        verdict.print(&line.shown_name())
+        verdict.print(&bytes_of(&line.file))
     }
 
     /// The MAC of a whole file, ready to be finalized.
     fn mac(&mut self, path: &Path) -> Result<Mac> {
+        // A list may name several files, and anything.
+        let files = if self.args.check { usize::MAX } else { self.args.files.len() };
+        check_one_of(files, Some(path))?;
         let input = open(path)?;
         let failed = |error| Failure::file(&error, &input.name, "standard output");
         let mut mac = Mac::new(self.key, self.args.algorithm).map_err(failed)?;

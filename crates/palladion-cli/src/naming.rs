@@ -48,6 +48,12 @@ impl<'a> Naming<'a> {
         let naming = Self { args, folder, derive, is_encrypted };
         match (folder, output) {
             (Some(folder), _) if !folder.is_dir() => {
+                // Without the separator at its end.
+                let name: PathBuf = folder.components().collect();
+                if name.exists() {
+                    let message = format!("{} is not a directory", quoted(&name));
+                    return Err(Failure::new(message).hint("choose another output"));
+                }
                 let message = format!("there is no directory {}", quoted(folder));
                 return Err(Failure::new(message)
                     .hint(format!("create it first: mkdir -p {}", quoted(folder))));

@@ -2,7 +2,7 @@
 //! [`palladion_file::output`] says what names mean and what is refused.
 
 use std::fs::{File, Metadata};
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 
 pub use palladion_file::output::Access;
@@ -141,7 +141,13 @@ fn failure(error: Error) -> Failure {
             true => "standard output".to_string(),
             false => quoted(&error.path),
         };
-        return Failure::io(action, &name, io);
+        let failure = Failure::io(action, &name, io);
+        return match io.kind() {
+            ErrorKind::NotADirectory => {
+                failure.hint("a part of the name is a file: choose another")
+            }
+            _ => failure,
+        };
     }
     let message = error.to_string();
     let hint = match error.cause {

@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use crate::failure::{Failure, Result, tell};
 
+/// The most missing ranges to list.
+const MOST_LINES: usize = 20;
+
 /// What was found in a damaged file.
 #[derive(Default)]
 pub struct Found {
@@ -23,10 +26,23 @@ impl Found {
         }
     }
 
+    /// The lines that say which ranges are missing.
+    fn missing_lines(&self) -> Vec<String> {
+        let listed = self.missing.iter().take(MOST_LINES);
+        let mut lines: Vec<_> = listed
+            .map(|range| format!("bytes {} to {} are missing", range.start, range.end - 1))
+            .collect();
+        if let Some(more @ 1..) = self.missing.len().checked_sub(MOST_LINES) {
+            let bytes: u64 = self.missing.iter().map(|range| range.end - range.start).sum();
+            lines.push(format!("and {more} more ranges; in all, {bytes} bytes are missing"));
+        }
+        lines
+    }
+
     /// Says what is missing. Returns the failure for that, or fails if nothing is intact.
     pub fn report(&self, name: &str) -> Result<Option<Failure>> {
-        for range in &self.missing {
-            tell(&format!("{name}: bytes {} to {} are missing", range.start, range.end - 1));
+        for line in self.missing_lines() {
+            tell(&format!("{name}: {line}"));
         }
         if !self.has_end {
             tell(&format!("{name}: the end is missing"));
@@ -39,5 +55,24 @@ impl Found {
         }
         let message = format!("{name} is damaged: {} bytes of it are intact", self.intact);
         Ok(Some(Failure::damaged(message).hint("the output has zeros in place of the others")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_ranges() {
+        let mut found = Found::default();
+        for at in 0..20 {
+            found.add_missing(10 * at..10 * at + 3);
+        }
+        assert_eq!(found.missing_lines().len(), 20);
+        assert_eq!(found.missing_lines()[19], "bytes 190 to 192 are missing");
+        found.add_missing(500..507);
+        found.add_missing(600..601);
+        let said = "and 2 more ranges; in all, 68 bytes are missing";
+        assert_eq!((found.missing_lines().len(), &*found.missing_lines()[20]), (21, said));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use palladion_file::{Error, HEADER_LEN, Info, SecretKind};
+use palladion_file::{Error, HEADER_LEN, Info, MAGIC, SecretKind};
 
 use crate::failure::{Failure, Result};
 use crate::foreign;
@@ -24,8 +24,16 @@ impl<'a> Sealed<'a> {
         read.map_err(|error| Failure::io("read", name, &error))?;
         let info = Info::from_start(&header).map_err(|error| {
             let failure = Failure::file(&error, name, "the output");
-            if !matches!(error, Error::NotPalladion) {
-                return failure;
+            match error {
+                Error::NotPalladion => {}
+                // Such a transfer changes the ends of lines in the magic.
+                Error::HeaderDamaged if header.starts_with(&MAGIC) => {
+                    return failure.hint(
+                        "fetch it again, or restore a backup: nothing can be read \
+                                         without its first 128 bytes",
+                    );
+                }
+                _ => return failure,
             }
             match foreign::hint(&header) {
                 _ if header.starts_with(b"AEGISRAF") => {

@@ -47,7 +47,10 @@ mod unix {
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
     use rustix::process::getpgrp;
-    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+    use rustix::termios::{
+        LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp,
+        tcsetattr,
+    };
     use zeroize::Zeroizing;
 
     /// A prompt that switched the echo off.
@@ -69,12 +72,22 @@ mod unix {
 
     impl Prompt {
         fn begin(&mut self) -> io::Result<()> {
-            tcsetattr(&self.tty, OptionalActions::Now, &self.hidden)?;
+            self.hide()?;
             self.tty.write_all(self.text.as_bytes()).inspect_err(|_| self.show())
         }
 
+        fn hide(&self) -> io::Result<()> {
+            tcsetattr(&self.tty, OptionalActions::Now, &self.hidden).map_err(Into::into)
+        }
+
+        /// Switches the echo on, and discards what was typed without it: it was meant to be a
+        /// passphrase, and the shell would show it and keep it in its history.
         fn show(&self) {
-            let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
+            // In the background, the terminal is the shell's, and so is what is typed.
+            if self.is_in_foreground() {
+                let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
+                let _ = tcflush(&self.tty, QueueSelector::IFlush);
+            }
         }
 
         /// Returns whether the terminal is the program's to change.
@@ -83,22 +96,18 @@ mod unix {
         }
     }
 
-    /// Begins the prompt anew, if one waits for an answer. Call it when the program goes on after
-    /// it was stopped.
+    /// Switches the echo off again, and begins the prompt anew if it waits for an answer. Call it
+    /// when the program goes on after it was stopped: the shell may have switched the echo on.
     pub fn hide_again() {
-        let mut current = current();
-        match current.as_mut() {
+        match current().as_mut() {
             Some(prompt) if prompt.waits => {
                 let _ = prompt.begin();
             }
-            // The shell may have switched the echo on, and may use the terminal itself.
-            Some(prompt) => {
-                if prompt.is_in_foreground() {
-                    prompt.show();
-                }
-                *current = None;
+            // In the background, the shell uses the terminal itself.
+            Some(prompt) if prompt.is_in_foreground() => {
+                let _ = prompt.hide();
             }
-            None => {}
+            _ => {}
         }
     }
 

@@ -16,14 +16,15 @@ pub fn is_utf16(text: &[u8]) -> bool {
             if zero(a) != zero(b) && zero(a) == zero(c) && zero(b) == zero(d))
 }
 
-/// A name, with characters escaped that a terminal does not show as themselves.
+/// A name, with backslashes escaped, and characters that a terminal does not show as themselves.
 pub fn printable(name: &[u8]) -> String {
     let mut shown = String::new();
     for chunk in name.utf8_chunks() {
         for char in chunk.valid().chars() {
-            match is_hidden(char) {
-                true => shown.extend(char.escape_unicode()),
-                false => shown.push(char),
+            match char {
+                '\\' | '\n' | '\r' => shown.extend(char.escape_default()),
+                _ if is_hidden(char) => shown.extend(char.escape_unicode()),
+                _ => shown.push(char),
             }
         }
         shown.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
@@ -93,6 +94,7 @@ mod tests {
         let shown = "caf\u{e9} \\u{202e}txt.exe\\u{2066}\\u{1b}[31m";
         assert_eq!(printable(name.as_bytes()), shown);
         assert_eq!(printable(b"\xff"), "\\xff");
+        assert_eq!(printable(b"\\xff\n"), "\\\\xff\\n");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use palladion_file::Decryptor;
 
 use crate::args::VerifyArgs;
 use crate::failure::{Failure, Result, for_each};
-use crate::input::Input;
+use crate::input::{Input, check_one_of};
 use crate::progress::{Progress, label};
 use crate::ring::Ring;
 use crate::sealed::Sealed;
@@ -34,6 +34,7 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
 }
 
 fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Result<()> {
+    check_one_of(args.files.len(), Some(path))?;
     let input = Input::open_as("name the files in it: palladion verify DIRECTORY/*", Some(path))?;
     input.begin();
     let sealed = Sealed::read(input.reader(), &input.name, "verify")?;

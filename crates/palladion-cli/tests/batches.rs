@@ -245,3 +245,36 @@ fn a_disk_that_fills_up() {
     let of = bench.names().iter().filter(|name| name.ends_with(".pld")).count();
     assert!((3..20).contains(&of), "{of}");
 }
+
+#[test]
+fn links_of_one_file_are_deleted() {
+    let bench = Bench::new();
+    bench.write("a", "secret");
+    fs::hard_link(bench.path("a"), bench.path("b")).unwrap();
+    fs::hard_link(bench.path("a"), bench.path("c")).unwrap();
+    bench.ok(&["encrypt", "-k", "key", "--rm", "a", "b", "c"]);
+    assert_eq!(bench.names(), ["a.pld", "b.pld", "c.pld", "key"]);
+}
+
+#[test]
+fn a_fifo_among_files_is_refused() {
+    let bench = Bench::new();
+    bench.write("a", "secret");
+    for name in ["b", "b.pld"] {
+        assert!(Command::new("mkfifo").arg(bench.path(name)).status().unwrap().success());
+    }
+    bench.ok(&["encrypt", "-k", "key", "a"]);
+    bench.write("list", format!("{}  b.pld\n{0}  /dev/zero\n", "00".repeat(32)));
+    for (args, status, times) in [
+        ("encrypt -k key -f b a", 2, 1),
+        ("decrypt -k key -f b.pld a.pld", 2, 1),
+        ("verify -k key b.pld a.pld", 2, 1),
+        ("info b.pld a.pld", 2, 1),
+        ("mac -k key b.pld a.pld", 1, 1),
+        ("mac -k key -c list", 1, 2),
+    ] {
+        let run = bench.run(&args.split(' ').collect::<Vec<_>>());
+        assert_eq!(run.status.code(), Some(status), "{args}: {run:?}");
+        assert_eq!(run.stderr.matches("is not a regular file").count(), times, "{args}: {run:?}");
+    }
+}

@@ -520,6 +520,41 @@ fn passphrases_of_several_files_at_the_prompt() {
     let shown = at_a_terminal(&bench, &decrypt("b.pld"), &dialog);
     assert!(shown.contains("not the passphrase") && shown.contains("status=3"), "{shown}");
     assert!(shown.contains("(tried an empty passphrase)"), "{shown}");
+    // The shell does not get it, either.
+    let left = "\"$P\" decrypt -f b.pld; echo status=$?; read -t 0 && echo it is left";
+    let shown = at_a_terminal(&bench, left, &[(first, "x\n"), (again, "y\n"), (again, "z\none\n")]);
+    assert!(shown.contains("status=3") && !shown.contains("it is left"), "{shown}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_echo_is_off_again_after_a_stop() {
+    let bench = Bench::new();
+    bench.write("a", "a");
+    let args = ["encrypt", "--passphrase-file", "-", "--kdf-passes", "16", "a"];
+    assert!(bench.run_with_input(&args, b"one").status.success());
+    // One helper stops the program once Argon2 has its memory. The shell goes on with it, and the
+    // other one looks at the terminal until the program ends.
+    let script = r#"
+        set -m
+        {
+            until awk '/VmRSS/ && $2 > 50000 { found = 1 } END { exit !found }' \
+                "/proc/$(cat pid)/status"; do :; done
+            kill -TSTP "$(cat pid)"
+        } 2> /dev/null &
+        bash -c 'echo $$ > pid; exec "$P" decrypt -f a.pld'
+        stty echo
+        {
+            while kill -0 "$(cat pid)"; do
+                stty -a | tr ' ;' '\n\n' | grep -qx -e -echo && { echo hidden; break; }
+            done
+        } < /dev/tty 2> /dev/null &
+        fg %?decrypt
+        echo status=$?
+        wait
+    "#;
+    let shown = at_a_terminal(&bench, script, &[("Passphrase for \"a.pld\": ", "one\n")]);
+    assert!(shown.contains("hidden\r\n") && shown.contains("status=0\r\n"), "{shown}");
 }
 
 #[cfg(target_os = "linux")]

@@ -37,6 +37,8 @@ pub enum Command {
     Export(ExportArgs),
 }
 
+const NEW_PASSPHRASE: &str = "Ask for a passphrase, or generate one if none is typed";
+
 /// The key or passphrase.
 #[derive(clap::Args)]
 #[group(multiple = false)]
@@ -49,7 +51,7 @@ pub struct SecretArgs {
     /// hexadecimal digits
     #[arg(long, value_name = "FILE")]
     raw_key: Option<PathBuf>,
-    /// Ask for a passphrase, or generate one for a new file if none is typed
+    /// Ask for a passphrase
     #[arg(short, long)]
     passphrase: bool,
     /// Read the passphrase from the first line of a file, without its line end (\n or \r\n)
@@ -102,6 +104,7 @@ pub struct NewArgs {
 
 /// Creates a file, empty or filled with zeros
 #[derive(clap::Args)]
+#[command(mut_arg("passphrase", |arg| arg.help(NEW_PASSPHRASE)))]
 #[command(after_help = "\
 Examples:
   palladion raf create -k my.key notes.raf
@@ -260,6 +263,7 @@ impl VerifyArgs {
 ///
 /// The output file appears only once it is complete. Nothing is overwritten without --force.
 #[derive(clap::Args)]
+#[command(mut_arg("passphrase", |arg| arg.help(NEW_PASSPHRASE)))]
 #[command(after_help = "\
 Examples:
   palladion raf import -k my.key disk.img disk.raf

@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use palladion_file::output::Target;
-use palladion_raf::Error;
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
+use palladion_raf::{Error, HEADER_LEN};
 
 use self::args::{
     CatArgs, Command, CreateArgs, ExportArgs, ImportArgs, InfoArgs, KeyArgs, TruncateArgs,
@@ -134,8 +134,7 @@ fn info(args: &InfoArgs) -> Result<()> {
         )
     };
     streams::print(&text)?;
-    let needed =
-        u128::from(info.chunks()) * info.record_len() as u128 + palladion_raf::HEADER_LEN as u128;
+    let needed = u128::from(info.chunks()) * info.record_len() as u128 + HEADER_LEN as u128;
     if u128::from(len) < needed {
         return Err(Failure::damaged(format!(
             "{name}: the file is truncated: it has {len} bytes, but should have {needed}"
@@ -359,6 +358,15 @@ fn verify_one(args: &VerifyArgs, path: &Path, secret: &mut Option<Source>) -> Re
         None => secret.insert(source(&args.key, false, false).map_err(Failure::of_all_files)?),
     };
     let key = place.master_key(&args.key, source)?;
+    // A program that was interrupted may have left them.
+    let ours = info.chunks().saturating_mul(info.record_len() as u64) + HEADER_LEN as u64;
+    if let Some(more @ 1..) = place.len()?.checked_sub(ours) {
+        tell(&format!(
+            "warning: {}: {more} bytes follow the last chunk; nothing protects them, and nothing \
+             reads them",
+            place.name
+        ));
+    }
     if args.commitment || args.expect.is_some() {
         let usual = info.chunks().max(MAX_CHUNKS).checked_next_power_of_two().unwrap_or(u64::MAX);
         let max_chunks = args.max_chunks.or(args.expected_chunks()).unwrap_or(usual);

@@ -1,10 +1,11 @@
 //! Reads what is intact of a damaged file.
 
+use std::io::{self, Read};
 use std::ops::Range;
 
 use palladion_raf::{Error, HEADER_LEN, Raf};
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::keys::Source;
 use crate::output::Output;
 use crate::pieces::{self, PIECE, up_to};
@@ -14,14 +15,15 @@ use crate::raf::place::{self, Place};
 use crate::raf::truncated::Truncated;
 use crate::salvage::Found;
 
-/// Writes the contents, with zeros for what is damaged, up to where the file ends.
+/// Writes the contents, with zeros for what is damaged, and for the end of a truncated file.
 pub fn export(mut place: Place, key: &KeyArgs, mut source: Source, output: Output) -> Result<()> {
     let info = place.probe()?;
     let whole = place.len()?.saturating_sub(HEADER_LEN as u64) / info.record_len() as u64;
     let end = info.size.min(whole.saturating_mul(info.chunk_size.into()));
     let master_key = place.master_key(key, &mut source)?;
     let (name, mut raf) = place.open_truncated(&master_key)?;
-    let mut found = Found { has_end: end == info.size, ..Found::default() };
+    // The header says where the contents end.
+    let mut found = Found { has_end: true, ..Found::default() };
     let mut progress = Progress::of_bytes(Some(end), &name);
     let written = pieces::write(&output, PIECE as usize, |sink| {
         let mut at = 0;
@@ -42,7 +44,16 @@ pub fn export(mut place: Place, key: &KeyArgs, mut source: Source, output: Outpu
     });
     drop(progress);
     written?.map_err(|error| place::failed("read", &name, Some(info), error))?;
+    if end < info.size {
+        found.add_missing(end..info.size);
+    }
     let incomplete = found.report(&name)?;
+    // A file can have a hole there.
+    let extended = match output.is_direct() {
+        true => io::copy(&mut io::repeat(0).take(info.size - end), &mut output.writer()).map(drop),
+        false => output.file().set_len(info.size),
+    };
+    extended.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(true)?;
     incomplete.map_or(Ok(()), Err)
 }
