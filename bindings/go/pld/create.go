@@ -98,10 +98,18 @@ func createOutput(name string) (*output, error) {
 		}
 		return nil, &fs.PathError{Op: "create", Path: name, Err: err}
 	}
-	own := name
-	old, err := os.Lstat(name)
+	dir, base := filepath.Split(name)
+	dir, err := filepath.Abs(dir) // the program may change its folder before Commit
+	if err != nil {
+		return fail(err)
+	}
+	if base == "" {
+		return fail(errors.New("not the name of a file"))
+	}
+	own := filepath.Join(dir, base)
+	old, err := os.Lstat(own)
 	if err == nil && old.Mode()&fs.ModeSymlink != 0 {
-		if own, err = filepath.EvalSymlinks(name); err == nil {
+		if own, err = filepath.EvalSymlinks(own); err == nil {
 			old, err = os.Lstat(own)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +120,7 @@ func createOutput(name string) (*output, error) {
 	switch {
 	case err == nil && !old.Mode().IsRegular() || isDescriptor(name):
 		return fail(errors.New("not a regular file: use NewWriter"))
-	case err != nil && (name == "" || !errors.Is(err, fs.ErrNotExist)):
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fail(err)
 	case err != nil:
 		old, mode = nil, 0o666
@@ -130,6 +138,9 @@ func createOutput(name string) (*output, error) {
 // commit waits until the file is on disk and gives it its name.
 func (o *output) commit() error {
 	if o.old != nil {
+		if now, err := os.Lstat(o.name); err == nil {
+			o.old = now // its permissions may have been changed since
+		}
 		keepAccess(o.file, o.old)
 	}
 	if err := errors.Join(syncFile(o.file), o.file.Close()); err != nil {
