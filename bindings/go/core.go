@@ -78,7 +78,7 @@ func (c *core) seal(key *[32]byte, nonce, ad, dst, src, tag []byte) {
 	if len(src) <= c.longest && len(ad) <= c.longest {
 		var m message
 		m.set(key, nonce, ad, dst, src, tag)
-		c.engine.seal.runMessage(&m)
+		c.sealMessage(&m)
 		return
 	}
 	s := c.begin(key, nonce, ad)
@@ -92,7 +92,7 @@ func (c *core) open(key *[32]byte, nonce, ad, dst, src, tag []byte) bool {
 	if len(src) <= c.longest && len(ad) <= c.longest {
 		var m message
 		m.set(key, nonce, ad, dst, src, tag)
-		return c.engine.open.runMessage(&m)
+		return c.openMessage(&m)
 	}
 	s := c.begin(key, nonce, ad)
 	c.crypt(s, dst, src, false)

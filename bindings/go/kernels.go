@@ -7,70 +7,88 @@ import (
 	"unsafe"
 )
 
-// The kernels are those of crates/palladion, compiled by generate.py. They use no stack but the
-// frame of call, and do not call anything outside.
+// The kernels are those of crates/palladion, made by generate.py. They call nothing.
 
-// arguments are those of all other kernels: struct Call in src/dispatch/exported.rs.
+// arguments are those of all kernels but seal and open: struct Call in
+// crates/palladion/src/dispatch/exported.rs.
 type arguments struct {
 	state      unsafe.Pointer
+	degree     uintptr
 	key, nonce unsafe.Pointer
 	src, dst   unsafe.Pointer
 	dataLen    uintptr
 	adLen, len uint64
 	tag        unsafe.Pointer
 	tagLen     uintptr
+	work       uint8
 }
-
-// A kernel is a function in the assembly: its offset, and the bytes of stack that it needs.
-type kernel struct{ offset, stack uintptr }
 
 // kernels are those of a backend for one variant.
 type kernels struct {
-	longest                        int // of messages for seal and open; 0 if there are none
-	seal, open                     kernel
-	init, absorb, encrypt, decrypt kernel
-	finalize, finalizeMAC          kernel
-}
-
-type backend struct {
-	name    string
+	backend string
 	zen     bool // for AMD's Zen cores only
-	kernels [6]kernels
+	longest int  // of messages for seal and open; 0 if there are none
+
+	seal          func(*message)
+	open          func(*message) bool
+	init, advance func(*arguments)
+	finalize      func(*arguments)
+	finalizeMAC   func(*arguments) // nil if the degree is 1
 }
 
-// call runs a kernel and wipes the stack that it used. The result has a meaning only for open.
-//
-//go:noescape
-func call(kernel, stack uintptr, argument unsafe.Pointer) bool
-
-func (k kernel) run(a *arguments) { call(k.offset, k.stack, unsafe.Pointer(a)) }
-
-func (k kernel) runMessage(m *message) bool { return call(k.offset, k.stack, unsafe.Pointer(m)) }
-
-// active is the backend in use, nil for the portable one. It is chosen before it is first used.
-var (
-	active    *backend
-	errActive error
-	once      sync.Once
-)
-
-func current() (*backend, error) {
-	once.Do(func() { active, errActive = fastest() })
-	return active, errActive
+// hide returns a pointer that the compiler does not see as the same. Kernels keep no pointers, but
+// what is called through a variable would move its argument to the heap.
+func hide[T any](p *T) *T {
+	address := uintptr(unsafe.Pointer(p))
+	return *(**T)(unsafe.Pointer(&address))
 }
 
-// fastest returns the backend that PALLADION_BACKEND names, or the fastest.
-func fastest() (*backend, error) {
+// compiled returns the kernels for a variant, the fastest first.
+func (v Variant) compiled() []kernels {
+	switch v {
+	case AEGIS128L:
+		return kernels128L[:]
+	case AEGIS128X2:
+		return kernels128X2[:]
+	case AEGIS128X4:
+		return kernels128X4[:]
+	case AEGIS256:
+		return kernels256[:]
+	case AEGIS256X2:
+		return kernels256X2[:]
+	default:
+		return kernels256X4[:]
+	}
+}
+
+// choices are the kernels in use for each variant, nil for the portable implementation.
+var choices [AEGIS256X4 + 1]choice
+
+type choice struct {
+	once    sync.Once
+	kernels *kernels
+	err     error
+}
+
+func (v Variant) chosen() (*kernels, error) {
+	c := &choices[v]
+	c.once.Do(func() { c.kernels, c.err = fastest(v) })
+	return c.kernels, c.err
+}
+
+// fastest returns the kernels that PALLADION_BACKEND names, or the fastest.
+func fastest(v Variant) (*kernels, error) {
 	name := asked()
 	if name == portable {
 		return nil, nil
 	}
-	for i := range compiled {
-		b := &compiled[i]
-		if !b.runs() || name != "" && name != b.name || !b.isRight() {
+	all := v.compiled()
+	for i := range all {
+		k := &all[i]
+		if !k.runs() || name != "" && name != k.backend || !k.isRight(v) {
 			continue
 		}
-		return b, nil
+		return k, nil
 	}
 	if name != "" {
 		return nil, errNoBackend(name)
@@ -80,7 +98,7 @@ func fastest() (*backend, error) {
 
 // isRight returns whether the kernels compute the right results here. Some emulators, hypervisors
 // and microcode announce instructions and compute them wrong: QEMU before 8.1 does so with VAES.
-func (b *backend) isRight() bool {
+func (k *kernels) isRight(v Variant) bool {
 	var key, nonce [32]byte
 	var text, ours, expected [300]byte
 	var tag, expectedTag [32]byte
@@ -89,20 +107,18 @@ func (b *backend) isRight() bool {
 	}
 	copy(key[:], text[40:])
 	copy(nonce[:], text[80:])
-	for v := AEGIS128L; v <= AEGIS256X4; v++ {
-		c := core{variant: v, longest: -1}
-		c.seal(&key, nonce[:], text[:21], expected[:], text[:], expectedTag[:])
-		c.use(b)
-		for _, longest := range [2]int{c.longest, -1} {
-			c.longest = longest
-			c.seal(&key, nonce[:], text[:21], ours[:], text[:], tag[:])
-			if ours != expected || tag != expectedTag {
-				return false
-			}
-			ok := c.open(&key, nonce[:], text[:21], ours[:], expected[:], tag[:])
-			if !ok || ours != text {
-				return false
-			}
+	c := core{variant: v, longest: -1}
+	c.seal(&key, nonce[:], text[:21], expected[:], text[:], expectedTag[:])
+	c.use(k)
+	for _, longest := range [2]int{c.longest, -1} {
+		c.longest = longest
+		c.seal(&key, nonce[:], text[:21], ours[:], text[:], tag[:])
+		if ours != expected || tag != expectedTag {
+			return false
+		}
+		ok := c.open(&key, nonce[:], text[:21], ours[:], expected[:], tag[:])
+		if !ok || ours != text {
+			return false
 		}
 	}
 	return true
@@ -111,8 +127,8 @@ func (b *backend) isRight() bool {
 // Backend returns the name of the implementation in use: "vaes-avx512", "vaes-avx2", "aesni-avx",
 // "armv8-aes" or "portable".
 func Backend() string {
-	if b, _ := current(); b != nil {
-		return b.name
+	if k, _ := AEGIS128L.chosen(); k != nil {
+		return k.backend
 	}
 	return portable
 }
@@ -120,22 +136,27 @@ func Backend() string {
 // An engine is the kernels of a variant; if they are nil, the portable implementation.
 type engine struct {
 	*kernels
-	seal, open kernel // copies: one load less for each message
+	seal func(*message) // copies: one load less for each message
+	open func(*message) bool
 }
 
+func (e *engine) sealMessage(m *message) { e.seal(hide(m)) }
+
+func (e *engine) openMessage(m *message) bool { return e.open(hide(m)) }
+
 func (c *core) choose() error {
-	b, err := current()
-	if b != nil {
-		c.use(b)
+	k, err := c.variant.chosen()
+	if k != nil {
+		c.use(k)
 	}
 	return err
 }
 
-func (c *core) use(b *backend) {
-	c.kernels = &b.kernels[c.variant-AEGIS128L]
-	c.engine.seal, c.engine.open = c.kernels.seal, c.kernels.open
-	if c.kernels.longest > 0 {
-		c.longest = min(c.kernels.longest, slice)
+func (c *core) use(k *kernels) {
+	c.kernels = k
+	c.engine.seal, c.engine.open = k.seal, k.open
+	if k.longest > 0 {
+		c.longest = min(k.longest, slice)
 	}
 }
 
@@ -157,14 +178,19 @@ func (s *state) copyFrom(t *state) {
 	*(*words)(s.pointer()) = *(*words)(t.pointer())
 }
 
+// arguments returns arguments without those that few kernels have.
+func (c *core) arguments(s *state) arguments {
+	return arguments{state: s.pointer(), degree: uintptr(c.variant.degree())}
+}
+
 func (c *core) init(s *state, key *[32]byte, nonce []byte) {
 	if c.kernels == nil {
 		s.generic.init(c.variant, key, nonce)
 		return
 	}
-	c.kernels.init.run(&arguments{
-		state: s.pointer(), key: unsafe.Pointer(key), nonce: unsafe.Pointer(&nonce[0]),
-	})
+	a := c.arguments(s)
+	a.key, a.nonce = unsafe.Pointer(key), unsafe.Pointer(&nonce[0])
+	c.kernels.init(hide(&a))
 }
 
 func (c *core) absorbSlice(s *state, data []byte) {
@@ -172,24 +198,23 @@ func (c *core) absorbSlice(s *state, data []byte) {
 		s.generic.absorb(c.variant, data)
 		return
 	}
-	c.kernels.absorb.run(&arguments{
-		state: s.pointer(), src: unsafe.Pointer(&data[0]), dataLen: uintptr(len(data)),
-	})
+	a := c.arguments(s)
+	a.src, a.dataLen, a.work = unsafe.Pointer(&data[0]), uintptr(len(data)), absorb
+	c.kernels.advance(hide(&a))
 }
 
-func (c *core) cryptSlice(s *state, dst, src []byte, encrypt bool) {
+func (c *core) cryptSlice(s *state, dst, src []byte, encrypting bool) {
 	if c.kernels == nil {
-		s.generic.crypt(c.variant, dst, src, encrypt)
+		s.generic.crypt(c.variant, dst, src, encrypting)
 		return
 	}
-	k := c.kernels.decrypt
-	if encrypt {
-		k = c.kernels.encrypt
+	a := c.arguments(s)
+	a.src, a.dst, a.dataLen = unsafe.Pointer(&src[0]), unsafe.Pointer(&dst[0]), uintptr(len(src))
+	a.work = decrypt
+	if encrypting {
+		a.work = encrypt
 	}
-	k.run(&arguments{
-		state: s.pointer(), src: unsafe.Pointer(&src[0]), dst: unsafe.Pointer(&dst[0]),
-		dataLen: uintptr(len(src)),
-	})
+	c.kernels.advance(hide(&a))
 }
 
 func (c *core) finalize(s *state, adLen, msgLen uint64, tag []byte) {
@@ -197,10 +222,9 @@ func (c *core) finalize(s *state, adLen, msgLen uint64, tag []byte) {
 		s.generic.finalize(c.variant, adLen, msgLen, tag)
 		return
 	}
-	c.kernels.finalize.run(&arguments{
-		state: s.pointer(), adLen: adLen, len: msgLen, tag: unsafe.Pointer(&tag[0]),
-		tagLen: uintptr(len(tag)),
-	})
+	a := c.arguments(s)
+	a.adLen, a.len, a.tag, a.tagLen = adLen, msgLen, unsafe.Pointer(&tag[0]), uintptr(len(tag))
+	c.kernels.finalize(hide(&a))
 }
 
 func (c *core) finalizeMAC(s *state, dataLen uint64, tag []byte) {
@@ -208,8 +232,11 @@ func (c *core) finalizeMAC(s *state, dataLen uint64, tag []byte) {
 		s.generic.finalizeMAC(c.variant, dataLen, tag)
 		return
 	}
-	c.kernels.finalizeMAC.run(&arguments{
-		state: s.pointer(), len: dataLen, tag: unsafe.Pointer(&tag[0]),
-		tagLen: uintptr(len(tag)),
-	})
+	if c.kernels.finalizeMAC == nil {
+		c.finalize(s, dataLen, uint64(len(tag)), tag) // it absorbs the length of the tag
+		return
+	}
+	a := c.arguments(s)
+	a.len, a.tag, a.tagLen = dataLen, unsafe.Pointer(&tag[0]), uintptr(len(tag))
+	c.kernels.finalizeMAC(hide(&a))
 }

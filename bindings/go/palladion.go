@@ -207,7 +207,7 @@ func (a *AEAD) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 	}
 	var m message
 	m.set(&a.key, nonce, additionalData, out[:n], plaintext, out[n:])
-	a.engine.seal.runMessage(&m)
+	a.sealMessage(&m)
 	return head
 }
 
@@ -239,7 +239,7 @@ func (a *AEAD) Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, erro
 	}
 	var m message
 	m.set(&a.key, nonce, additionalData, out, ciphertext[:n], ciphertext[n:])
-	if !a.engine.open.runMessage(&m) {
+	if !a.openMessage(&m) {
 		clear(out)
 		return nil, ErrOpen
 	}

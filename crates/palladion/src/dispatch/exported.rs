@@ -5,7 +5,7 @@
 //! Each kernel here has C's calling convention and one argument, and calls nothing outside.
 
 use crate::arch::COMPILED;
-use crate::driver::kernels::{Data, Kernels, Message};
+use crate::driver::kernels::{Data, Kernels, Message, StateKernels};
 use crate::machine::Work;
 use crate::memory::Direction;
 
@@ -14,6 +14,7 @@ use crate::memory::Direction;
 #[repr(C)]
 struct Call {
     state: *mut u8,
+    degree: usize,
     key: *const u8,
     nonce: *const u8,
     data: Data,
@@ -21,7 +22,13 @@ struct Call {
     len: u64,
     tag: *mut u8,
     tag_len: usize,
+    work: Work,
 }
+
+/// The values of `Call::work`, for whoever makes calls.
+#[unsafe(no_mangle)]
+static PALLADION_WORK: [Work; 3] =
+    [Work::Absorb, Work::Crypt(Direction::Encrypt), Work::Crypt(Direction::Decrypt)];
 
 type MessageKernel = Option<unsafe extern "C" fn(&Message) -> bool>;
 type StateKernel = unsafe extern "C" fn(&Call);
@@ -40,9 +47,7 @@ struct Exported {
     seal: MessageKernel,
     open: MessageKernel,
     init: StateKernel,
-    absorb: StateKernel,
-    encrypt: StateKernel,
-    decrypt: StateKernel,
+    advance: StateKernel,
     finalize: StateKernel,
     finalize_mac: StateKernel,
 }
@@ -55,6 +60,13 @@ struct Of<const B: usize, const FAMILY: usize, const DEGREE: usize>;
 
 impl<const B: usize, const FAMILY: usize, const DEGREE: usize> Of<B, FAMILY, DEGREE> {
     const KERNELS: &'static Kernels = COMPILED[B].tables.of(FAMILY, DEGREE);
+    /// The kernels for states. Those of 64-bit ARM process one lane at a time, so one for any number
+    /// of lanes does for all degrees.
+    const STATE: &'static StateKernels = if cfg!(target_arch = "aarch64") {
+        &COMPILED[B].tables.of(FAMILY, 3).state
+    } else {
+        &Self::KERNELS.state
+    };
 
     const EXPORTED: Exported = {
         let name = COMPILED[B].backend.name();
@@ -71,9 +83,7 @@ impl<const B: usize, const FAMILY: usize, const DEGREE: usize> Of<B, FAMILY, DEG
             seal,
             open,
             init: Self::init,
-            absorb: Self::absorb,
-            encrypt: Self::encrypt,
-            decrypt: Self::decrypt,
+            advance: Self::advance,
             finalize: Self::finalize,
             finalize_mac: Self::finalize_mac,
         }
@@ -96,38 +106,27 @@ impl<const B: usize, const FAMILY: usize, const DEGREE: usize> Of<B, FAMILY, DEG
     }
 
     unsafe extern "C" fn init(call: &Call) {
-        let ctx = core::ptr::null();
+        let Call { state, degree, key, nonce, .. } = *call;
         // SAFETY: the caller keeps the kernel's contract.
-        unsafe { (Self::KERNELS.state.init)(call.state, DEGREE, call.key, call.nonce, ctx) }
+        unsafe { (Self::STATE.init)(state, degree, key, nonce, core::ptr::null()) }
     }
 
-    unsafe extern "C" fn absorb(call: &Call) {
+    unsafe extern "C" fn advance(call: &Call) {
+        let Call { state, degree, work, .. } = *call;
         // SAFETY: the caller keeps the kernel's contract.
-        unsafe { (Self::KERNELS.state.advance)(call.state, DEGREE, Work::Absorb, &call.data) }
-    }
-
-    unsafe extern "C" fn encrypt(call: &Call) {
-        let work = Work::Crypt(Direction::Encrypt);
-        // SAFETY: the caller keeps the kernel's contract.
-        unsafe { (Self::KERNELS.state.advance)(call.state, DEGREE, work, &call.data) }
-    }
-
-    unsafe extern "C" fn decrypt(call: &Call) {
-        let work = Work::Crypt(Direction::Decrypt);
-        // SAFETY: the caller keeps the kernel's contract.
-        unsafe { (Self::KERNELS.state.advance)(call.state, DEGREE, work, &call.data) }
+        unsafe { (Self::STATE.advance)(state, degree, work, &call.data) }
     }
 
     unsafe extern "C" fn finalize(call: &Call) {
-        let Call { state, ad_len, len, tag, tag_len, .. } = *call;
+        let Call { state, degree, ad_len, len, tag, tag_len, .. } = *call;
         // SAFETY: the caller keeps the kernel's contract.
-        unsafe { (Self::KERNELS.state.finalize)(state, DEGREE, ad_len, len, tag, tag_len) }
+        unsafe { (Self::STATE.finalize)(state, degree, ad_len, len, tag, tag_len) }
     }
 
     unsafe extern "C" fn finalize_mac(call: &Call) {
-        let Call { state, len, tag, tag_len, .. } = *call;
+        let Call { state, degree, len, tag, tag_len, .. } = *call;
         // SAFETY: the caller keeps the kernel's contract.
-        unsafe { (Self::KERNELS.state.finalize_mac)(state, DEGREE, len, tag, tag_len) }
+        unsafe { (Self::STATE.finalize_mac)(state, degree, len, tag, tag_len) }
     }
 }
 
@@ -150,28 +149,3 @@ macro_rules! table {
 table!(6 backends: 0 1 2 3 4 5); // VAES with AVX-512 or AVX2, AES-NI with AVX; each for Zen first
 #[cfg(target_arch = "aarch64")]
 table!(1 backends: 1); // AES without SHA3
-
-// What the compiler calls for the last bytes of a message, and to wipe a state. Volatile, or these
-// would call themselves.
-
-/// # Safety
-/// `len` bytes are readable at `src` and writable at `dst`. The two do not overlap.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memcpy(dst: *mut u8, src: *const u8, len: usize) -> *mut u8 {
-    for i in 0..len {
-        // SAFETY: the caller promises `len` bytes.
-        unsafe { dst.add(i).write_volatile(*src.add(i)) };
-    }
-    dst
-}
-
-/// # Safety
-/// `len` bytes are writable at `dst`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memset(dst: *mut u8, byte: i32, len: usize) -> *mut u8 {
-    for i in 0..len {
-        // SAFETY: the caller promises `len` bytes.
-        unsafe { dst.add(i).write_volatile(byte as u8) };
-    }
-    dst
-}

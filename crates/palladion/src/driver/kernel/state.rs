@@ -18,6 +18,18 @@ fn constant_degree<M: Machine, const G: usize>(degree: usize) -> usize {
     if G == 0 { degree } else { G * M::V::LANES }
 }
 
+/// Returns the number of groups. If there are several, the code for each is the same for Go, which
+/// should have little.
+#[inline(always)]
+fn count_groups<M: Machine>(degree: usize) -> usize {
+    let count = degree / M::V::LANES;
+    #[cfg(palladion_kernels)]
+    if count > 1 {
+        return crate::memory::hidden(count);
+    }
+    count
+}
+
 /// Returns the groups of a state.
 ///
 /// # Safety
@@ -26,7 +38,7 @@ fn constant_degree<M: Machine, const G: usize>(degree: usize) -> usize {
 #[inline(always)]
 unsafe fn groups<'a, M: Machine>(state: *mut u8, degree: usize) -> &'a mut [M] {
     // SAFETY: the caller promises this memory; a group has `LANES` lanes.
-    unsafe { core::slice::from_raw_parts_mut(state.cast(), degree / M::V::LANES) }
+    unsafe { core::slice::from_raw_parts_mut(state.cast(), count_groups::<M>(degree)) }
 }
 
 /// Zeroes the groups of a state: in the kernel, because it has the widest stores.
@@ -35,6 +47,9 @@ unsafe fn groups<'a, M: Machine>(state: *mut u8, degree: usize) -> &'a mut [M] {
 /// `state` is exclusive memory for `degree` lanes.
 #[inline(always)]
 unsafe fn wipe_groups<M: Machine>(state: *mut u8, degree: usize) {
+    if cfg!(palladion_kernels) {
+        return; // the caller does it; for any number of groups it would be a call of `memset`
+    }
     // SAFETY: the caller promises this memory; a group has `LANES` lanes.
     unsafe { state.cast::<M>().write_bytes(0, degree / M::V::LANES) };
 }
@@ -48,7 +63,7 @@ pub(crate) unsafe fn init<M: Machine, const G: usize>(
     ctx: *const u8,
 ) {
     let degree = constant_degree::<M, G>(degree);
-    for number in 0..degree / M::V::LANES {
+    for number in 0..count_groups::<M>(degree) {
         let group = Group { number, degree };
         // SAFETY: the caller keeps the contract of `StateKernels`.
         unsafe { state.cast::<M>().add(number).write(init_group(group, key, nonce, ctx)) };
@@ -133,7 +148,7 @@ pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
         // The first group comes first, because the MAC continues with it: its rounds need not wait
         // for the others. The value here is replaced.
         let mut first = group(0).read();
-        for number in 0..degree / M::V::LANES {
+        for number in 0..count_groups::<M>(degree) {
             let mut s = group(number).read(); // a copy that the optimiser can keep in registers
             tags(number).write(s.finish(lengths, tag_len));
             if number == 0 {
