@@ -261,21 +261,6 @@ func aesniAVXFinalize128X4(call *arguments)
 func aesniAVXFinalizeMAC128X4(call *arguments)
 
 //go:noescape
-func aesniAVXSeal256(call *message)
-
-//go:noescape
-func aesniAVXOpen256(call *message) bool
-
-//go:noescape
-func aesniAVXInit256(call *arguments)
-
-//go:noescape
-func aesniAVXAdvance256(call *arguments)
-
-//go:noescape
-func aesniAVXFinalize256(call *arguments)
-
-//go:noescape
 func aesniAVXSeal256X2(call *message)
 
 //go:noescape
@@ -401,9 +386,9 @@ var kernels256 = [...]kernels{
 		init: vaesAVX2Init256, advance: vaesAVX2Advance256,
 		finalize: vaesAVX2Finalize256},
 	{backend: "aesni-avx", longest: 1073741824,
-		seal: aesniAVXSeal256, open: aesniAVXOpen256,
-		init: aesniAVXInit256, advance: aesniAVXAdvance256,
-		finalize: aesniAVXFinalize256},
+		seal: vaesAVX2Seal256, open: vaesAVX2Open256,
+		init: vaesAVX2Init256, advance: vaesAVX2Advance256,
+		finalize: vaesAVX2Finalize256},
 }
 
 var kernels256X2 = [...]kernels{
