@@ -143,3 +143,22 @@ func TestIncomplete(t *testing.T) {
 		t.Fatal("Abort writes something: ", out.Len())
 	}
 }
+
+// TestSingleVariants compares the functions for single variants with New.
+func TestSingleVariants(t *testing.T) {
+	for i, f := range []func(key []byte) (*palladion.AEAD, error){
+		palladion.NewAEGIS128L, palladion.NewAEGIS128X2, palladion.NewAEGIS128X4,
+		palladion.NewAEGIS256, palladion.NewAEGIS256X2, palladion.NewAEGIS256X4,
+	} {
+		v := variants[i]
+		key, nonce := fill(1, v.KeySize()), fill(2, v.NonceSize())
+		a := must(f(key))
+		if !bytes.Equal(a.Seal(nil, nonce, key, nil),
+			must(palladion.New(v, key)).Seal(nil, nonce, key, nil)) || a.Variant() != v {
+			t.Errorf("the function for %v makes something else", v)
+		}
+		if _, err := f(key[1:]); err != palladion.KeySizeError(len(key)-1) {
+			t.Errorf("%v with a short key: %v", v, err)
+		}
+	}
+}

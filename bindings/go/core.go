@@ -16,13 +16,6 @@ type core struct {
 	engine
 }
 
-// newCore returns an error if PALLADION_BACKEND names no backend that runs here.
-func newCore(variant Variant) (core, error) {
-	c := core{variant: variant, longest: -1}
-	err := c.choose()
-	return c, err
-}
-
 // newStateful returns the core of a MAC or a key stream, whose nonce may be nil. It returns an
 // error if a length is wrong.
 func newStateful(variant Variant, key, nonce []byte, tagSize int) (core, error) {
@@ -32,7 +25,7 @@ func newStateful(variant Variant, key, nonce []byte, tagSize int) (core, error) 
 	if nonce != nil && len(nonce) != variant.NonceSize() {
 		return core{}, NonceSizeError(len(nonce))
 	}
-	return newCore(variant)
+	return newCore(variant.choice())
 }
 
 // slice is the most data, in bytes, for one call of a kernel: the scheduler cannot interrupt it. It

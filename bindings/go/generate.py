@@ -734,7 +734,7 @@ class Code:
             result = " bool" if "open" in lower else ""
             lines += ["//go:noescape", f"func {kernel.name}({kind}){result}", ""]
         for variant, rows in tables.items():
-            lines += [f"var kernels{variant} = [...]kernels{{"]
+            lines += [f"var kernels{variant} = []kernels{{"]
             for backend, zen, longest, row in rows:
                 fields = [f'backend: "{backend}"'] + (["zen: true"] if zen else [])
                 fields += [f"longest: {longest}"] if longest else []

@@ -43,49 +43,57 @@ func hide[T any](p *T) *T {
 	return *(**T)(unsafe.Pointer(&address))
 }
 
-// compiled returns the kernels for a variant, the fastest first.
-func (v Variant) compiled() []kernels {
+// A choice is the choice of kernels for a variant: one variable each, so that a program carries only
+// the kernels of variants that it can use.
+type choice struct {
+	variant  Variant
+	compiled *[]kernels // the fastest first
+	once     sync.Once
+	kernels  *kernels // those in use, or nil for the portable implementation
+	err      error
+}
+
+var (
+	choice128L  = choice{variant: AEGIS128L, compiled: &kernels128L}
+	choice128X2 = choice{variant: AEGIS128X2, compiled: &kernels128X2}
+	choice128X4 = choice{variant: AEGIS128X4, compiled: &kernels128X4}
+	choice256   = choice{variant: AEGIS256, compiled: &kernels256}
+	choice256X2 = choice{variant: AEGIS256X2, compiled: &kernels256X2}
+	choice256X4 = choice{variant: AEGIS256X4, compiled: &kernels256X4}
+)
+
+// choice returns the choice for any variant.
+func (v Variant) choice() *choice {
 	switch v {
 	case AEGIS128L:
-		return kernels128L[:]
+		return &choice128L
 	case AEGIS128X2:
-		return kernels128X2[:]
+		return &choice128X2
 	case AEGIS128X4:
-		return kernels128X4[:]
+		return &choice128X4
 	case AEGIS256:
-		return kernels256[:]
+		return &choice256
 	case AEGIS256X2:
-		return kernels256X2[:]
+		return &choice256X2
 	default:
-		return kernels256X4[:]
+		return &choice256X4
 	}
 }
 
-// choices are the kernels in use for each variant, nil for the portable implementation.
-var choices [AEGIS256X4 + 1]choice
-
-type choice struct {
-	once    sync.Once
-	kernels *kernels
-	err     error
-}
-
-func (v Variant) chosen() (*kernels, error) {
-	c := &choices[v]
-	c.once.Do(func() { c.kernels, c.err = fastest(v) })
+func (c *choice) chosen() (*kernels, error) {
+	c.once.Do(func() { c.kernels, c.err = c.fastest() })
 	return c.kernels, c.err
 }
 
 // fastest returns the kernels that PALLADION_BACKEND names, or the fastest.
-func fastest(v Variant) (*kernels, error) {
+func (c *choice) fastest() (*kernels, error) {
 	name := asked()
 	if name == portable {
 		return nil, nil
 	}
-	all := v.compiled()
-	for i := range all {
-		k := &all[i]
-		if !k.runs() || name != "" && name != k.backend || !k.isRight(v) {
+	for i := range *c.compiled {
+		k := &(*c.compiled)[i]
+		if !k.runs() || name != "" && name != k.backend || !k.isRight(c.variant) {
 			continue
 		}
 		return k, nil
@@ -127,7 +135,7 @@ func (k *kernels) isRight(v Variant) bool {
 // Backend returns the name of the implementation in use: "vaes-avx512", "vaes-avx2", "aesni-avx",
 // "armv8-aes" or "portable".
 func Backend() string {
-	if k, _ := AEGIS128L.chosen(); k != nil {
+	if k, _ := choice128L.chosen(); k != nil {
 		return k.backend
 	}
 	return portable
@@ -144,12 +152,14 @@ func (e *engine) sealMessage(m *message) { e.seal(hide(m)) }
 
 func (e *engine) openMessage(m *message) bool { return e.open(hide(m)) }
 
-func (c *core) choose() error {
-	k, err := c.variant.chosen()
+// newCore returns an error if PALLADION_BACKEND names no backend that runs here.
+func newCore(choice *choice) (core, error) {
+	c := core{variant: choice.variant, longest: -1}
+	k, err := choice.chosen()
 	if k != nil {
 		c.use(k)
 	}
-	return err
+	return c, err
 }
 
 func (c *core) use(k *kernels) {

@@ -320,7 +320,7 @@ func vaesAVX2ZenAdvance128X2(call *arguments)
 //go:noescape
 func vaesAVX2ZenFinalizeMAC128X2(call *arguments)
 
-var kernels128L = [...]kernels{
+var kernels128L = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal128L, open: vaesAVX512Open128L,
 		init: vaesAVX512Init128L, advance: vaesAVX512Advance128L,
@@ -343,7 +343,7 @@ var kernels128L = [...]kernels{
 		finalize: aesniAVXFinalize128L},
 }
 
-var kernels128X2 = [...]kernels{
+var kernels128X2 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal128X2, open: vaesAVX512Open128X2,
 		init: vaesAVX512Init128X2, advance: vaesAVX512Advance128X2,
@@ -362,7 +362,7 @@ var kernels128X2 = [...]kernels{
 		finalize: aesniAVXFinalize128X2, finalizeMAC: aesniAVXFinalizeMAC128X2},
 }
 
-var kernels128X4 = [...]kernels{
+var kernels128X4 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal128X4, open: vaesAVX512Open128X4,
 		init: vaesAVX512Init128X4, advance: vaesAVX512Advance128X4,
@@ -376,7 +376,7 @@ var kernels128X4 = [...]kernels{
 		finalize: aesniAVXFinalize128X4, finalizeMAC: aesniAVXFinalizeMAC128X4},
 }
 
-var kernels256 = [...]kernels{
+var kernels256 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal256, open: vaesAVX512Open256,
 		init: vaesAVX512Init256, advance: vaesAVX512Advance256,
@@ -391,7 +391,7 @@ var kernels256 = [...]kernels{
 		finalize: vaesAVX2Finalize256},
 }
 
-var kernels256X2 = [...]kernels{
+var kernels256X2 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal256X2, open: vaesAVX512Open256X2,
 		init: vaesAVX512Init256X2, advance: vaesAVX512Advance256X2,
@@ -406,7 +406,7 @@ var kernels256X2 = [...]kernels{
 		finalize: aesniAVXFinalize256X2, finalizeMAC: aesniAVXFinalizeMAC256X2},
 }
 
-var kernels256X4 = [...]kernels{
+var kernels256X4 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal256X4, open: vaesAVX512Open256X4,
 		init: vaesAVX512Init256X4, advance: vaesAVX512Advance256X4,

@@ -47,39 +47,39 @@ func armAESFinalize256All(call *arguments)
 //go:noescape
 func armAESFinalizeMAC256All(call *arguments)
 
-var kernels128L = [...]kernels{
+var kernels128L = []kernels{
 	{backend: "armv8-aes", longest: 1073741824,
 		seal: armAESSeal128L, open: armAESOpen128L,
 		init: armAESInit128All, advance: armAESAdvance128All,
 		finalize: armAESFinalize128All},
 }
 
-var kernels128X2 = [...]kernels{
+var kernels128X2 = []kernels{
 	{backend: "armv8-aes",
 		init: armAESInit128All, advance: armAESAdvance128All,
 		finalize: armAESFinalize128All, finalizeMAC: armAESFinalizeMAC128All},
 }
 
-var kernels128X4 = [...]kernels{
+var kernels128X4 = []kernels{
 	{backend: "armv8-aes",
 		init: armAESInit128All, advance: armAESAdvance128All,
 		finalize: armAESFinalize128All, finalizeMAC: armAESFinalizeMAC128All},
 }
 
-var kernels256 = [...]kernels{
+var kernels256 = []kernels{
 	{backend: "armv8-aes", longest: 1073741824,
 		seal: armAESSeal256, open: armAESOpen256,
 		init: armAESInit256All, advance: armAESAdvance256All,
 		finalize: armAESFinalize256All},
 }
 
-var kernels256X2 = [...]kernels{
+var kernels256X2 = []kernels{
 	{backend: "armv8-aes",
 		init: armAESInit256All, advance: armAESAdvance256All,
 		finalize: armAESFinalize256All, finalizeMAC: armAESFinalizeMAC256All},
 }
 
-var kernels256X4 = [...]kernels{
+var kernels256X4 = []kernels{
 	{backend: "armv8-aes",
 		init: armAESInit256All, advance: armAESAdvance256All,
 		finalize: armAESFinalize256All, finalizeMAC: armAESFinalizeMAC256All},

@@ -11,11 +11,25 @@ func (engine) sealMessage(*message) { panic("unreachable") }
 
 func (engine) openMessage(*message) bool { panic("unreachable") }
 
-func (c *core) choose() error {
+type choice struct{ variant Variant }
+
+var (
+	choice128L  = choice{AEGIS128L}
+	choice128X2 = choice{AEGIS128X2}
+	choice128X4 = choice{AEGIS128X4}
+	choice256   = choice{AEGIS256}
+	choice256X2 = choice{AEGIS256X2}
+	choice256X4 = choice{AEGIS256X4}
+)
+
+func (v Variant) choice() *choice { return &choice{v} }
+
+// newCore returns an error if PALLADION_BACKEND names no backend that runs here.
+func newCore(choice *choice) (core, error) {
 	if name := asked(); name != "" && name != portable {
-		return errNoBackend(name)
+		return core{}, errNoBackend(name)
 	}
-	return nil
+	return core{variant: choice.variant, longest: -1}, nil
 }
 
 type state struct{ generic genericState }

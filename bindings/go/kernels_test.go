@@ -12,24 +12,24 @@ import (
 // useEach runs a function with each set of kernels that this CPU can run, for all variants, and last
 // with the portable implementation.
 func useEach(run func(name string)) {
-	var before [len(choices)]*kernels
+	var before [AEGIS256X4 + 1]*kernels
 	for v := AEGIS128L; v <= AEGIS256X4; v++ {
-		before[v], _ = v.chosen()
+		before[v], _ = v.choice().chosen()
 	}
 	defer func() {
-		for v, k := range before {
-			choices[v].kernels = k
+		for v := AEGIS128L; v <= AEGIS256X4; v++ {
+			v.choice().kernels = before[v]
 		}
 	}()
-	for _, one := range AEGIS128L.compiled() {
+	for _, one := range *choice128L.compiled {
 		if !one.runs() {
 			continue
 		}
 		for v := AEGIS128L; v <= AEGIS256X4; v++ {
-			all := v.compiled()
+			all := *v.choice().compiled
 			for i := range all { // the last one that fits: those for Zen come first
 				if k := &all[i]; k.backend == one.backend && (one.zen || !k.zen) {
-					choices[v].kernels = k
+					v.choice().kernels = k
 					if k.zen {
 						break
 					}
@@ -47,8 +47,8 @@ func useEach(run func(name string)) {
 }
 
 func usePortable() {
-	for v := range choices {
-		choices[v].kernels = nil
+	for v := AEGIS128L; v <= AEGIS256X4; v++ {
+		v.choice().kernels = nil
 	}
 }
 
@@ -110,13 +110,13 @@ func compare(t *testing.T, random *rand.Rand, v Variant, textLen, adLen int) {
 		rest = rest[n:]
 	}
 
-	chosen := choices[v].kernels
-	choices[v].kernels = nil
+	chosen := v.choice().kernels
+	v.choice().kernels = nil
 	other, _ := NewWithTagSize(v, key, tagSize)
 	expected := other.Seal(nil, nonce, text, ad)
 	otherMAC, _ := NewMAC(v, key, nonce, tagSize)
 	otherMAC.Write(ad)
-	choices[v].kernels = chosen
+	v.choice().kernels = chosen
 
 	if !bytes.Equal(sealed, expected) {
 		t.Fatalf("Seal differs: %s", what)
@@ -151,7 +151,7 @@ func compare(t *testing.T, random *rand.Rand, v Variant, textLen, adLen int) {
 // TestTables checks that every backend has all kernels that are called.
 func TestTables(t *testing.T) {
 	for v := AEGIS128L; v <= AEGIS256X4; v++ {
-		for _, k := range v.compiled() {
+		for _, k := range *v.choice().compiled {
 			if k.init == nil || k.advance == nil || k.finalize == nil ||
 				(k.finalizeMAC == nil) != (v.degree() == 1) ||
 				(k.longest > 0) != (k.seal != nil) || (k.longest > 0) != (k.open != nil) {
@@ -169,7 +169,7 @@ func TestWrongKernels(t *testing.T) {
 		}
 	}
 	for v := AEGIS128L; v <= AEGIS256X4; v++ {
-		for _, right := range v.compiled() {
+		for _, right := range *v.choice().compiled {
 			if !right.runs() {
 				continue
 			}
@@ -234,16 +234,16 @@ func FuzzBackends(f *testing.F) {
 		copy(k[:], key)
 		copy(n[:], nonce)
 		var sealed [2][]byte
-		chosen, _ := v.chosen()
+		chosen, _ := v.choice().chosen()
 		for i, k2 := range []*kernels{chosen, nil} {
-			choices[v].kernels = k2
+			v.choice().kernels = k2
 			a, err := New(v, k[:v.KeySize()])
 			if err != nil {
 				t.Fatal(err)
 			}
 			sealed[i] = a.Seal(nil, n[:v.NonceSize()], text, ad)
 		}
-		choices[v].kernels = chosen
+		v.choice().kernels = chosen
 		if !bytes.Equal(sealed[0], sealed[1]) {
 			t.Fatalf("%s and %s differ", Backend(), portable)
 		}

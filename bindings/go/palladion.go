@@ -148,7 +148,34 @@ func NewWithTagSize(variant Variant, key []byte, tagSize int) (*AEAD, error) {
 	if err := check(variant, key, tagSize); err != nil {
 		return nil, err
 	}
-	c, err := newCore(variant)
+	return newAEAD(variant.choice(), key, tagSize)
+}
+
+// NewAEGIS128L is New(AEGIS128L, key). A program that makes its AEADs with functions for single
+// variants carries the kernels of these variants only.
+func NewAEGIS128L(key []byte) (*AEAD, error) { return newAEAD(&choice128L, key, TagSize) }
+
+// NewAEGIS128X2 is New(AEGIS128X2, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS128X2(key []byte) (*AEAD, error) { return newAEAD(&choice128X2, key, TagSize) }
+
+// NewAEGIS128X4 is New(AEGIS128X4, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS128X4(key []byte) (*AEAD, error) { return newAEAD(&choice128X4, key, TagSize) }
+
+// NewAEGIS256 is New(AEGIS256, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS256(key []byte) (*AEAD, error) { return newAEAD(&choice256, key, TagSize) }
+
+// NewAEGIS256X2 is New(AEGIS256X2, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS256X2(key []byte) (*AEAD, error) { return newAEAD(&choice256X2, key, TagSize) }
+
+// NewAEGIS256X4 is New(AEGIS256X4, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS256X4(key []byte) (*AEAD, error) { return newAEAD(&choice256X4, key, TagSize) }
+
+func newAEAD(choice *choice, key []byte, tagSize int) (*AEAD, error) {
+	variant := choice.variant
+	if err := check(variant, key, tagSize); err != nil {
+		return nil, err
+	}
+	c, err := newCore(choice)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func profileTime(t *testing.T) time.Duration {
 // TestProfile samples kernels at 1,000 Hz. Each sample must have its callers.
 func TestProfile(t *testing.T) {
 	onEachBackend(t, func(t *testing.T) {
-		if choices[AEGIS128L].kernels == nil {
+		if choice128L.kernels == nil {
 			return
 		}
 		file := filepath.Join(t.TempDir(), "profile")
