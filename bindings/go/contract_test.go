@@ -27,7 +27,8 @@ func words(f func()) (text string) {
 // TestZeroValues uses values that no constructor made, and values that were wiped.
 func TestZeroValues(t *testing.T) {
 	key := fill(1, 32)
-	a, m := must(palladion.New(palladion.AEGIS256, key)), must(palladion.NewMAC(palladion.AEGIS256, key, nil, 32))
+	a := must(palladion.New(palladion.AEGIS256, key))
+	m := must(palladion.NewMAC(palladion.AEGIS256, key, nil, 32))
 	s := must(palladion.NewKeyStream(palladion.AEGIS256, key, nil))
 	s.Read(make([]byte, 5))
 	sealed := a.Seal(nil, make([]byte, 32), nil, nil)
@@ -56,7 +57,7 @@ func TestZeroValues(t *testing.T) {
 		uses[name+"Reset"] = func() { m.Reset() }
 		uses[name+"Clone"] = func() { m.Clone() }
 	}
-	for name, s := range map[string]*palladion.KeyStream{"zero KeyStream, ": {}, "wiped KeyStream, ": s} {
+	for name, s := range map[string]*palladion.KeyStream{"zero stream, ": {}, "wiped stream, ": s} {
 		uses[name+"Read"] = func() { s.Read(make([]byte, 100)) }
 		uses[name+"XORKeyStream"] = func() { s.XORKeyStream(nil, nil) }
 	}
@@ -123,7 +124,8 @@ func TestIncomplete(t *testing.T) {
 
 	w = a.NewWriter(&out, nonce, nil) // reading can be repeated
 	io.Copy(w, iotest.ErrReader(failed))
-	if _, err := io.Copy(w, bytes.NewReader(text)); err != nil || w.Close() != nil || w.Close() != nil {
+	_, err := io.Copy(w, bytes.NewReader(text))
+	if err := errors.Join(err, w.Close(), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	w.Abort()

@@ -43,8 +43,8 @@ func hide[T any](p *T) *T {
 	return *(**T)(unsafe.Pointer(&address))
 }
 
-// A choice is the choice of kernels for a variant: one variable each, so that a program carries only
-// the kernels of variants that it can use.
+// A choice is the choice of kernels for a variant. Each has a variable of its own, so that a
+// program carries only the kernels of variants that it can use.
 type choice struct {
 	variant  Variant
 	compiled *[]kernels // the fastest first

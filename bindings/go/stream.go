@@ -9,8 +9,8 @@ import (
 
 // A KeyStream is the stream of bytes that AEGIS adds to messages: as [io.Reader], a generator of
 // pseudorandom bytes; as [cipher.Stream], encryption without authentication. Do not use the key and
-// nonce of a KeyStream for anything else. Make it with [NewKeyStream]: the zero value has no key, and
-// panics when it is used.
+// nonce of a KeyStream for anything else. Make it with [NewKeyStream]: the zero value has no key,
+// and panics when it is used.
 type KeyStream struct {
 	core
 	left    int            // bytes of the step that are not yet read

@@ -7,8 +7,8 @@ import (
 )
 
 // A Writer encrypts a message in pieces. What it writes is what [AEAD.Seal] returns, so [AEAD.Open]
-// opens it, once all of it is there. [Writer.Close] completes the message; without that it cannot be
-// opened. After an error of your own, call [Writer.Abort] instead: Close would make a shorter
+// opens it, once all of it is there. [Writer.Close] completes the message; without that it cannot
+// be opened. After an error of your own, call [Writer.Abort] instead: Close would make a shorter
 // message that is authentic. For long data that is to be read in pieces, use package
 // [github.com/palladion/palladion/bindings/go/pld], which verifies each piece.
 type Writer struct {
@@ -76,8 +76,8 @@ func (w *Writer) Write(data []byte) (int, error) {
 	return n, w.err
 }
 
-// ReadFrom encrypts all that r returns; [io.Copy] calls it. If r fails, Close fails too, unless more
-// is written before.
+// ReadFrom encrypts all that r returns; [io.Copy] calls it. If r fails, Close fails too, unless
+// more is written before.
 func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	err = errPanicked
 	defer func() { w.unread = err }()
@@ -106,8 +106,8 @@ func (w *Writer) write(data []byte) {
 
 // Close writes the rest of the ciphertext and the tag, which completes the message, and wipes the
 // state. It does not close the underlying writer. Call it only after all data was written: do not
-// defer it. After an error or Abort it writes nothing and returns an error; called again, it returns
-// nil if the message is complete.
+// defer it. After an error or Abort it writes nothing and returns an error. Called again, it
+// returns nil if the message is complete.
 func (w *Writer) Close() error {
 	if w.err == errClosed {
 		return nil

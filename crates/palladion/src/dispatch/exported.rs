@@ -113,8 +113,8 @@ impl<const B: usize, const FAMILY: usize, const DEGREE: usize> Of<B, FAMILY, DEG
         Some(kernels) => kernels,
         None => COMPILED[B].tables.of(FAMILY, DEGREE),
     };
-    /// The kernels for states. Those of 64-bit ARM process one lane at a time, so one for any number
-    /// of lanes does for all degrees.
+    /// The kernels for states. Those of 64-bit ARM process one lane at a time, so kernels for any
+    /// number of lanes do for all degrees.
     const STATE: &'static StateKernels = if cfg!(target_arch = "aarch64") {
         &COMPILED[B].tables.of(FAMILY, 3).state
     } else {
