@@ -31,7 +31,7 @@ REPOSITORY = HERE.parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")).resolve() / "go"
 
 VARIANTS = ["128L", "128X2", "128X4", "256", "256X2", "256X4"]
-KERNELS = ["seal", "open", "init", "advance", "finalize", "finalizeMAC"]
+KERNELS = ["seal", "open", "init", "advance", "finalize"]
 BACKENDS = {"vaes-avx512": "vaesAVX512", "vaes-avx2": "vaesAVX2", "aesni-avx": "aesniAVX",
             "armv8-aes": "armAES"}
 # The tables for AMD's Zen cores of which Seal or Open gains at least 5 % there: see README.md.
@@ -605,8 +605,6 @@ class Code:
         found, names = {}, {}
         for backend, zen, variant, slot in sorted(slots, key=lambda slot: slot[1]):
             for operation in KERNELS:
-                if operation == "finalizeMAC" and variant in ("128L", "256"):
-                    slot[operation] = 0 # the MAC of one lane is a tag for other lengths
                 if not slot[operation]:
                     continue
                 arguments, body, rust = self.body(slot[operation])
@@ -741,12 +739,17 @@ class Code:
                 fields = [f'backend: "{backend}"'] + (["zen: true"] if zen else [])
                 fields += [f"longest: {longest}"] if longest else []
                 lines.append(f"\t{{{', '.join(fields)},")
-                for group in (KERNELS[:2], KERNELS[2:4], KERNELS[4:]):
+                for group in KERNELS[:2], KERNELS[2:]:
                     if group[0] in row:
                         fields = [f"{name}: {row[name]}," for name in group if name in row]
                         lines.append("\t\t" + " ".join(fields))
                 lines[-1] = lines[-1][:-1] + "},"
             lines += ["}", ""]
+        for variant in "128L", "256":
+            *_, (_, zen, _, row) = tables[variant]
+            lines += [f"// lane{variant[:3]} are kernels for one lane whose state is in the standard's "
+                      "order.", f"var lane{variant[:3]} = kernels{{",
+                      f"\tadvance: {row['advance']}, finalize: {row['finalize']},", "}", ""]
         return "\n".join(lines[:-1]) + "\n"
 
     def expected(self, kernel):

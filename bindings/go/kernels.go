@@ -17,7 +17,8 @@ type arguments struct {
 	key, nonce unsafe.Pointer
 	src, dst   unsafe.Pointer
 	dataLen    uintptr
-	adLen, len uint64
+	adBits     uint64
+	bits       uint64
 	tag        unsafe.Pointer
 	tagLen     uintptr
 	work       uint8
@@ -29,11 +30,9 @@ type kernels struct {
 	zen     bool // for AMD's Zen cores only
 	longest int  // of messages for seal and open; 0 if there are none
 
-	seal          func(*message)
-	open          func(*message) bool
-	init, advance func(*arguments)
-	finalize      func(*arguments)
-	finalizeMAC   func(*arguments) // nil if the degree is 1
+	seal                    func(*message)
+	open                    func(*message) bool
+	init, advance, finalize func(*arguments)
 }
 
 // hide returns a pointer that the compiler does not see as the same. Kernels keep no pointers, but
@@ -233,20 +232,64 @@ func (c *core) finalize(s *state, adLen, msgLen uint64, tag []byte) {
 		return
 	}
 	a := c.arguments(s)
-	a.adLen, a.len, a.tag, a.tagLen = adLen, msgLen, unsafe.Pointer(&tag[0]), uintptr(len(tag))
-	c.kernels.finalize(hide(&a))
+	c.kernels.finish(a, 8*adLen, 8*msgLen, tag)
 }
 
+// finish absorbs two numbers and writes the tag.
+func (k *kernels) finish(a arguments, first, second uint64, tag []byte) {
+	a.adBits, a.bits = first, second
+	a.tag, a.tagLen = unsafe.Pointer(&tag[0]), uintptr(len(tag))
+	k.finalize(hide(&a))
+}
+
+// finalizeMAC is the end of a MAC (RFC 10032, section 8). It changes the state.
 func (c *core) finalizeMAC(s *state, dataLen uint64, tag []byte) {
 	if c.kernels == nil {
 		s.generic.finalizeMAC(c.variant, dataLen, tag)
 		return
 	}
-	if c.kernels.finalizeMAC == nil {
-		c.finalize(s, dataLen, uint64(len(tag)), tag) // it absorbs the length of the tag
+	degree, n, tagBits := c.variant.degree(), len(tag), 8*uint64(len(tag))
+	if degree == 1 {
+		a := c.arguments(s)
+		c.kernels.finish(a, 8*dataLen, tagBits, tag)
 		return
 	}
-	a := c.arguments(s)
-	a.len, a.tag, a.tagLen = dataLen, unsafe.Pointer(&tag[0]), uintptr(len(tag))
-	c.kernels.finalizeMAC(hide(&a))
+	// Lane 0 absorbs the tags of the lanes: all, or all but its own. It comes last, so that its
+	// state is still there.
+	k, first := &lane128, 0
+	if c.variant.is256() {
+		k = &lane256
+	}
+	if c.variant.is256() || n == 32 {
+		first = 1
+	}
+	var tags [4 * 32]byte
+	one := states.Get().(*state)
+	a := arguments{state: one.pointer(), degree: 1}
+	for lane := degree - 1; lane >= 0; lane-- {
+		c.copyLane(one, s, lane)
+		k.finish(a, 8*dataLen, tagBits, tags[lane*n:(lane+1)*n])
+	}
+	a.src, a.dataLen, a.work = unsafe.Pointer(&tags[first*n]), uintptr((degree-first)*n), absorb
+	k.advance(hide(&a))
+	k.finish(a, uint64(degree), tagBits, tag)
+	clear(tags[:])
+	one.release()
+}
+
+// copyLane copies the words of a lane. They are in groups of as many lanes as a register has.
+func (c *core) copyLane(to, from *state, lane int) {
+	type blocks = [8 * 4][16]byte
+	dst, src := (*blocks)(to.pointer()), (*blocks)(from.pointer())
+	group := 1
+	switch c.kernels.backend {
+	case "vaes-avx512":
+		group = c.variant.degree()
+	case "vaes-avx2":
+		group = 2
+	}
+	words := c.variant.words()
+	for word := range words {
+		dst[word] = src[(lane/group*words+word)*group+lane%group]
+	}
 }

@@ -42,9 +42,6 @@ func vaesAVX512Advance128X2(call *arguments)
 func vaesAVX512Finalize128X2(call *arguments)
 
 //go:noescape
-func vaesAVX512FinalizeMAC128X2(call *arguments)
-
-//go:noescape
 func vaesAVX512Seal128X4(call *message)
 
 //go:noescape
@@ -58,9 +55,6 @@ func vaesAVX512Advance128X4(call *arguments)
 
 //go:noescape
 func vaesAVX512Finalize128X4(call *arguments)
-
-//go:noescape
-func vaesAVX512FinalizeMAC128X4(call *arguments)
 
 //go:noescape
 func vaesAVX512Seal256(call *message)
@@ -93,9 +87,6 @@ func vaesAVX512Advance256X2(call *arguments)
 func vaesAVX512Finalize256X2(call *arguments)
 
 //go:noescape
-func vaesAVX512FinalizeMAC256X2(call *arguments)
-
-//go:noescape
 func vaesAVX512Seal256X4(call *message)
 
 //go:noescape
@@ -109,9 +100,6 @@ func vaesAVX512Advance256X4(call *arguments)
 
 //go:noescape
 func vaesAVX512Finalize256X4(call *arguments)
-
-//go:noescape
-func vaesAVX512FinalizeMAC256X4(call *arguments)
 
 //go:noescape
 func vaesAVX2Seal128L(call *message)
@@ -144,9 +132,6 @@ func vaesAVX2Advance128X2(call *arguments)
 func vaesAVX2Finalize128X2(call *arguments)
 
 //go:noescape
-func vaesAVX2FinalizeMAC128X2(call *arguments)
-
-//go:noescape
 func vaesAVX2Seal128X4(call *message)
 
 //go:noescape
@@ -160,9 +145,6 @@ func vaesAVX2Advance128X4(call *arguments)
 
 //go:noescape
 func vaesAVX2Finalize128X4(call *arguments)
-
-//go:noescape
-func vaesAVX2FinalizeMAC128X4(call *arguments)
 
 //go:noescape
 func vaesAVX2Seal256(call *message)
@@ -195,9 +177,6 @@ func vaesAVX2Advance256X2(call *arguments)
 func vaesAVX2Finalize256X2(call *arguments)
 
 //go:noescape
-func vaesAVX2FinalizeMAC256X2(call *arguments)
-
-//go:noescape
 func vaesAVX2Seal256X4(call *message)
 
 //go:noescape
@@ -211,9 +190,6 @@ func vaesAVX2Advance256X4(call *arguments)
 
 //go:noescape
 func vaesAVX2Finalize256X4(call *arguments)
-
-//go:noescape
-func vaesAVX2FinalizeMAC256X4(call *arguments)
 
 //go:noescape
 func aesniAVXSeal128L(call *message)
@@ -246,9 +222,6 @@ func aesniAVXAdvance128X2(call *arguments)
 func aesniAVXFinalize128X2(call *arguments)
 
 //go:noescape
-func aesniAVXFinalizeMAC128X2(call *arguments)
-
-//go:noescape
 func aesniAVXInit128X4(call *arguments)
 
 //go:noescape
@@ -256,9 +229,6 @@ func aesniAVXAdvance128X4(call *arguments)
 
 //go:noescape
 func aesniAVXFinalize128X4(call *arguments)
-
-//go:noescape
-func aesniAVXFinalizeMAC128X4(call *arguments)
 
 //go:noescape
 func aesniAVXSeal256X2(call *message)
@@ -276,9 +246,6 @@ func aesniAVXAdvance256X2(call *arguments)
 func aesniAVXFinalize256X2(call *arguments)
 
 //go:noescape
-func aesniAVXFinalizeMAC256X2(call *arguments)
-
-//go:noescape
 func aesniAVXSeal256X4(call *message)
 
 //go:noescape
@@ -292,9 +259,6 @@ func aesniAVXAdvance256X4(call *arguments)
 
 //go:noescape
 func aesniAVXFinalize256X4(call *arguments)
-
-//go:noescape
-func aesniAVXFinalizeMAC256X4(call *arguments)
 
 //go:noescape
 func vaesAVX2ZenSeal128L(call *message)
@@ -317,106 +281,92 @@ func vaesAVX2ZenOpen128X2(call *message) bool
 //go:noescape
 func vaesAVX2ZenAdvance128X2(call *arguments)
 
-//go:noescape
-func vaesAVX2ZenFinalizeMAC128X2(call *arguments)
-
 var kernels128L = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal128L, open: vaesAVX512Open128L,
-		init: vaesAVX512Init128L, advance: vaesAVX512Advance128L,
-		finalize: vaesAVX512Finalize128L},
+		init: vaesAVX512Init128L, advance: vaesAVX512Advance128L, finalize: vaesAVX512Finalize128L},
 	{backend: "vaes-avx2", zen: true, longest: 1073741824,
 		seal: vaesAVX2ZenSeal128L, open: vaesAVX2ZenOpen128L,
-		init: aesniAVXInit128L, advance: vaesAVX2ZenAdvance128L,
-		finalize: vaesAVX2ZenFinalize128L},
+		init: aesniAVXInit128L, advance: vaesAVX2ZenAdvance128L, finalize: vaesAVX2ZenFinalize128L},
 	{backend: "vaes-avx2", longest: 1073741824,
 		seal: vaesAVX2Seal128L, open: vaesAVX2Open128L,
-		init: vaesAVX2Init128L, advance: vaesAVX2Advance128L,
-		finalize: vaesAVX2Finalize128L},
+		init: vaesAVX2Init128L, advance: vaesAVX2Advance128L, finalize: vaesAVX2Finalize128L},
 	{backend: "aesni-avx", zen: true, longest: 1073741824,
 		seal: vaesAVX2ZenSeal128L, open: vaesAVX2ZenOpen128L,
-		init: aesniAVXInit128L, advance: vaesAVX2ZenAdvance128L,
-		finalize: vaesAVX2ZenFinalize128L},
+		init: aesniAVXInit128L, advance: vaesAVX2ZenAdvance128L, finalize: vaesAVX2ZenFinalize128L},
 	{backend: "aesni-avx", longest: 1073741824,
 		seal: aesniAVXSeal128L, open: aesniAVXOpen128L,
-		init: aesniAVXInit128L, advance: aesniAVXAdvance128L,
-		finalize: aesniAVXFinalize128L},
+		init: aesniAVXInit128L, advance: aesniAVXAdvance128L, finalize: aesniAVXFinalize128L},
 }
 
 var kernels128X2 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal128X2, open: vaesAVX512Open128X2,
-		init: vaesAVX512Init128X2, advance: vaesAVX512Advance128X2,
-		finalize: vaesAVX512Finalize128X2, finalizeMAC: vaesAVX512FinalizeMAC128X2},
+		init: vaesAVX512Init128X2, advance: vaesAVX512Advance128X2, finalize: vaesAVX512Finalize128X2},
 	{backend: "vaes-avx2", zen: true, longest: 1073741824,
 		seal: vaesAVX2ZenSeal128X2, open: vaesAVX2ZenOpen128X2,
-		init: vaesAVX2Init128X2, advance: vaesAVX2ZenAdvance128X2,
-		finalize: vaesAVX2Finalize128X2, finalizeMAC: vaesAVX2ZenFinalizeMAC128X2},
+		init: vaesAVX2Init128X2, advance: vaesAVX2ZenAdvance128X2, finalize: vaesAVX2Finalize128X2},
 	{backend: "vaes-avx2", longest: 1073741824,
 		seal: vaesAVX2Seal128X2, open: vaesAVX2Open128X2,
-		init: vaesAVX2Init128X2, advance: vaesAVX2Advance128X2,
-		finalize: vaesAVX2Finalize128X2, finalizeMAC: vaesAVX2FinalizeMAC128X2},
+		init: vaesAVX2Init128X2, advance: vaesAVX2Advance128X2, finalize: vaesAVX2Finalize128X2},
 	{backend: "aesni-avx", longest: 8192,
 		seal: aesniAVXSeal128X2, open: aesniAVXOpen128X2,
-		init: aesniAVXInit128X2, advance: aesniAVXAdvance128X2,
-		finalize: aesniAVXFinalize128X2, finalizeMAC: aesniAVXFinalizeMAC128X2},
+		init: aesniAVXInit128X2, advance: aesniAVXAdvance128X2, finalize: aesniAVXFinalize128X2},
 }
 
 var kernels128X4 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal128X4, open: vaesAVX512Open128X4,
-		init: vaesAVX512Init128X4, advance: vaesAVX512Advance128X4,
-		finalize: vaesAVX512Finalize128X4, finalizeMAC: vaesAVX512FinalizeMAC128X4},
+		init: vaesAVX512Init128X4, advance: vaesAVX512Advance128X4, finalize: vaesAVX512Finalize128X4},
 	{backend: "vaes-avx2", longest: 8192,
 		seal: vaesAVX2Seal128X4, open: vaesAVX2Open128X4,
-		init: vaesAVX2Init128X4, advance: vaesAVX2Advance128X4,
-		finalize: vaesAVX2Finalize128X4, finalizeMAC: vaesAVX2FinalizeMAC128X4},
+		init: vaesAVX2Init128X4, advance: vaesAVX2Advance128X4, finalize: vaesAVX2Finalize128X4},
 	{backend: "aesni-avx",
-		init: aesniAVXInit128X4, advance: aesniAVXAdvance128X4,
-		finalize: aesniAVXFinalize128X4, finalizeMAC: aesniAVXFinalizeMAC128X4},
+		init: aesniAVXInit128X4, advance: aesniAVXAdvance128X4, finalize: aesniAVXFinalize128X4},
 }
 
 var kernels256 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal256, open: vaesAVX512Open256,
-		init: vaesAVX512Init256, advance: vaesAVX512Advance256,
-		finalize: vaesAVX512Finalize256},
+		init: vaesAVX512Init256, advance: vaesAVX512Advance256, finalize: vaesAVX512Finalize256},
 	{backend: "vaes-avx2", longest: 1073741824,
 		seal: vaesAVX2Seal256, open: vaesAVX2Open256,
-		init: vaesAVX2Init256, advance: vaesAVX2Advance256,
-		finalize: vaesAVX2Finalize256},
+		init: vaesAVX2Init256, advance: vaesAVX2Advance256, finalize: vaesAVX2Finalize256},
 	{backend: "aesni-avx", longest: 1073741824,
 		seal: vaesAVX2Seal256, open: vaesAVX2Open256,
-		init: vaesAVX2Init256, advance: vaesAVX2Advance256,
-		finalize: vaesAVX2Finalize256},
+		init: vaesAVX2Init256, advance: vaesAVX2Advance256, finalize: vaesAVX2Finalize256},
 }
 
 var kernels256X2 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal256X2, open: vaesAVX512Open256X2,
-		init: vaesAVX512Init256X2, advance: vaesAVX512Advance256X2,
-		finalize: vaesAVX512Finalize256X2, finalizeMAC: vaesAVX512FinalizeMAC256X2},
+		init: vaesAVX512Init256X2, advance: vaesAVX512Advance256X2, finalize: vaesAVX512Finalize256X2},
 	{backend: "vaes-avx2", longest: 1073741824,
 		seal: vaesAVX2Seal256X2, open: vaesAVX2Open256X2,
-		init: vaesAVX2Init256X2, advance: vaesAVX2Advance256X2,
-		finalize: vaesAVX2Finalize256X2, finalizeMAC: vaesAVX2FinalizeMAC256X2},
+		init: vaesAVX2Init256X2, advance: vaesAVX2Advance256X2, finalize: vaesAVX2Finalize256X2},
 	{backend: "aesni-avx", longest: 1073741824,
 		seal: aesniAVXSeal256X2, open: aesniAVXOpen256X2,
-		init: aesniAVXInit256X2, advance: aesniAVXAdvance256X2,
-		finalize: aesniAVXFinalize256X2, finalizeMAC: aesniAVXFinalizeMAC256X2},
+		init: aesniAVXInit256X2, advance: aesniAVXAdvance256X2, finalize: aesniAVXFinalize256X2},
 }
 
 var kernels256X4 = []kernels{
 	{backend: "vaes-avx512", longest: 1073741824,
 		seal: vaesAVX512Seal256X4, open: vaesAVX512Open256X4,
-		init: vaesAVX512Init256X4, advance: vaesAVX512Advance256X4,
-		finalize: vaesAVX512Finalize256X4, finalizeMAC: vaesAVX512FinalizeMAC256X4},
+		init: vaesAVX512Init256X4, advance: vaesAVX512Advance256X4, finalize: vaesAVX512Finalize256X4},
 	{backend: "vaes-avx2", longest: 1073741824,
 		seal: vaesAVX2Seal256X4, open: vaesAVX2Open256X4,
-		init: vaesAVX2Init256X4, advance: vaesAVX2Advance256X4,
-		finalize: vaesAVX2Finalize256X4, finalizeMAC: vaesAVX2FinalizeMAC256X4},
+		init: vaesAVX2Init256X4, advance: vaesAVX2Advance256X4, finalize: vaesAVX2Finalize256X4},
 	{backend: "aesni-avx", longest: 8192,
 		seal: aesniAVXSeal256X4, open: aesniAVXOpen256X4,
-		init: aesniAVXInit256X4, advance: aesniAVXAdvance256X4,
-		finalize: aesniAVXFinalize256X4, finalizeMAC: aesniAVXFinalizeMAC256X4},
+		init: aesniAVXInit256X4, advance: aesniAVXAdvance256X4, finalize: aesniAVXFinalize256X4},
+}
+
+// lane128 are kernels for one lane whose state is in the standard's order.
+var lane128 = kernels{
+	advance: aesniAVXAdvance128L, finalize: aesniAVXFinalize128L,
+}
+
+// lane256 are kernels for one lane whose state is in the standard's order.
+var lane256 = kernels{
+	advance: vaesAVX2Advance256, finalize: vaesAVX2Finalize256,
 }

@@ -27,9 +27,6 @@ func armAESAdvance128All(call *arguments)
 func armAESFinalize128All(call *arguments)
 
 //go:noescape
-func armAESFinalizeMAC128All(call *arguments)
-
-//go:noescape
 func armAESSeal256(call *message)
 
 //go:noescape
@@ -44,43 +41,44 @@ func armAESAdvance256All(call *arguments)
 //go:noescape
 func armAESFinalize256All(call *arguments)
 
-//go:noescape
-func armAESFinalizeMAC256All(call *arguments)
-
 var kernels128L = []kernels{
 	{backend: "armv8-aes", longest: 1073741824,
 		seal: armAESSeal128L, open: armAESOpen128L,
-		init: armAESInit128All, advance: armAESAdvance128All,
-		finalize: armAESFinalize128All},
+		init: armAESInit128All, advance: armAESAdvance128All, finalize: armAESFinalize128All},
 }
 
 var kernels128X2 = []kernels{
 	{backend: "armv8-aes",
-		init: armAESInit128All, advance: armAESAdvance128All,
-		finalize: armAESFinalize128All, finalizeMAC: armAESFinalizeMAC128All},
+		init: armAESInit128All, advance: armAESAdvance128All, finalize: armAESFinalize128All},
 }
 
 var kernels128X4 = []kernels{
 	{backend: "armv8-aes",
-		init: armAESInit128All, advance: armAESAdvance128All,
-		finalize: armAESFinalize128All, finalizeMAC: armAESFinalizeMAC128All},
+		init: armAESInit128All, advance: armAESAdvance128All, finalize: armAESFinalize128All},
 }
 
 var kernels256 = []kernels{
 	{backend: "armv8-aes", longest: 1073741824,
 		seal: armAESSeal256, open: armAESOpen256,
-		init: armAESInit256All, advance: armAESAdvance256All,
-		finalize: armAESFinalize256All},
+		init: armAESInit256All, advance: armAESAdvance256All, finalize: armAESFinalize256All},
 }
 
 var kernels256X2 = []kernels{
 	{backend: "armv8-aes",
-		init: armAESInit256All, advance: armAESAdvance256All,
-		finalize: armAESFinalize256All, finalizeMAC: armAESFinalizeMAC256All},
+		init: armAESInit256All, advance: armAESAdvance256All, finalize: armAESFinalize256All},
 }
 
 var kernels256X4 = []kernels{
 	{backend: "armv8-aes",
-		init: armAESInit256All, advance: armAESAdvance256All,
-		finalize: armAESFinalize256All, finalizeMAC: armAESFinalizeMAC256All},
+		init: armAESInit256All, advance: armAESAdvance256All, finalize: armAESFinalize256All},
+}
+
+// lane128 are kernels for one lane whose state is in the standard's order.
+var lane128 = kernels{
+	advance: armAESAdvance128All, finalize: armAESFinalize128All,
+}
+
+// lane256 are kernels for one lane whose state is in the standard's order.
+var lane256 = kernels{
+	advance: armAESAdvance256All, finalize: armAESFinalize256All,
 }

@@ -10,7 +10,7 @@ use crate::machine::Work;
 use crate::memory::Direction;
 
 /// The argument of all kernels but those for whole messages. Each uses what it needs; the contracts
-/// are those of `StateKernels`.
+/// are those of `StateKernels`, but `finalize` takes lengths in bits: so it is also the end of a MAC.
 #[repr(C)]
 struct Call {
     state: *mut u8,
@@ -18,8 +18,8 @@ struct Call {
     key: *const u8,
     nonce: *const u8,
     data: Data,
-    ad_len: u64,
-    len: u64,
+    ad_bits: u64,
+    bits: u64,
     tag: *mut u8,
     tag_len: usize,
     work: Work,
@@ -49,7 +49,6 @@ struct Exported {
     init: StateKernel,
     advance: StateKernel,
     finalize: StateKernel,
-    finalize_mac: StateKernel,
 }
 
 // SAFETY: it is never changed.
@@ -138,7 +137,6 @@ impl<const B: usize, const FAMILY: usize, const DEGREE: usize> Of<B, FAMILY, DEG
             init: Self::init,
             advance: Self::advance,
             finalize: Self::finalize,
-            finalize_mac: Self::finalize_mac,
         }
     };
 
@@ -171,15 +169,9 @@ impl<const B: usize, const FAMILY: usize, const DEGREE: usize> Of<B, FAMILY, DEG
     }
 
     unsafe extern "C" fn finalize(call: &Call) {
-        let Call { state, degree, ad_len, len, tag, tag_len, .. } = *call;
+        let Call { state, degree, ad_bits, bits, tag, tag_len, .. } = *call;
         // SAFETY: the caller keeps the kernel's contract.
-        unsafe { (Self::STATE.finalize)(state, degree, ad_len, len, tag, tag_len) }
-    }
-
-    unsafe extern "C" fn finalize_mac(call: &Call) {
-        let Call { state, degree, len, tag, tag_len, .. } = *call;
-        // SAFETY: the caller keeps the kernel's contract.
-        unsafe { (Self::STATE.finalize_mac)(state, degree, len, tag, tag_len) }
+        unsafe { (Self::STATE.finalize)(state, degree, ad_bits, bits, tag, tag_len) }
     }
 }
 

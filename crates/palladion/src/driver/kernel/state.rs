@@ -47,9 +47,6 @@ unsafe fn groups<'a, M: Machine>(state: *mut u8, degree: usize) -> &'a mut [M] {
 /// `state` is exclusive memory for `degree` lanes.
 #[inline(always)]
 unsafe fn wipe_groups<M: Machine>(state: *mut u8, degree: usize) {
-    if cfg!(palladion_kernels) {
-        return; // the caller does it; for any number of groups it would be a call of `memset`
-    }
     // SAFETY: the caller promises this memory; a group has `LANES` lanes.
     unsafe { state.cast::<M>().write_bytes(0, degree / M::V::LANES) };
 }
@@ -119,7 +116,10 @@ pub(crate) unsafe fn finalize<M: Machine, const G: usize>(
     let degree = constant_degree::<M, G>(degree);
     // SAFETY: the caller keeps the contract of `StateKernels`.
     unsafe {
+        #[cfg(not(palladion_kernels))]
         let lengths = tag::lengths::<M::V>(ad_len, msg_len);
+        #[cfg(palladion_kernels)] // in bits: see dispatch/exported.rs
+        let lengths = M::V::splat_words(ad_len, msg_len);
         let mut sum = [M::V::zero(); 2];
         for s in groups::<M>(state, degree) {
             sum = tag::add(sum, s.finish(lengths, tag_len));
@@ -148,7 +148,7 @@ pub(crate) unsafe fn finalize_mac<M: Machine, const G: usize>(
         // The first group comes first, because the MAC continues with it: its rounds need not wait
         // for the others. The value here is replaced.
         let mut first = group(0).read();
-        for number in 0..count_groups::<M>(degree) {
+        for number in 0..degree / M::V::LANES {
             let mut s = group(number).read(); // a copy that the optimiser can keep in registers
             tags(number).write(s.finish(lengths, tag_len));
             if number == 0 {

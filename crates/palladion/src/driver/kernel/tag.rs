@@ -92,7 +92,7 @@ impl<L: Machine> MacEnd<L> {
         M::V: Blocks<Lane = L::V>,
     {
         let blocks = [tags[0].lanes(), tags[1].lanes()];
-        if L::SPILLS || cfg!(palladion_kernels) {
+        if L::SPILLS {
             // One copy of the step.
             return self.absorb_tags::<M>(number, blocks, tag_len);
         }
