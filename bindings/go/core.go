@@ -32,12 +32,13 @@ func newStateful(variant Variant, key, nonce []byte, tagSize int) (core, error) 
 // is a multiple of all rates and takes some 10 to 100 µs.
 const slice = 128 << 10
 
+// state is the state of a cipher: of the portable implementation, or of kernels, each of which has
+// an order of its own.
+type state struct{ generic genericState }
+
 // states are for messages that are too long for one kernel. They are zero.
 var states = sync.Pool{New: func() any { return newState() }}
 
-// newState returns a state in the heap, where it never moves.
-//
-//go:noinline
 func newState() *state { return new(state) }
 
 // message is the argument of the kernels for a whole message: struct Message in

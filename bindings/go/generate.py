@@ -747,8 +747,8 @@ class Code:
             lines += ["}", ""]
         for variant in "128L", "256":
             *_, (_, zen, _, row) = tables[variant]
-            lines += [f"// lane{variant[:3]} are kernels for one lane whose state is in the standard's "
-                      "order.", f"var lane{variant[:3]} = kernels{{",
+            lines += [f"// lane{variant[:3]} are kernels for one lane, with the standard's state.",
+                      f"var lane{variant[:3]} = kernels{{",
                       f"\tadvance: {row['advance']}, finalize: {row['finalize']},", "}", ""]
         return "\n".join(lines[:-1]) + "\n"
 

@@ -169,27 +169,9 @@ func (c *core) use(k *kernels) {
 	}
 }
 
-// state is the state of a cipher between kernels. It must not move.
-type state struct {
-	generic genericState
-	memory  [8*4*16 + 64]byte // used from a multiple of 64 on
-}
-
-func (s *state) pointer() unsafe.Pointer {
-	p := unsafe.Pointer(&s.memory)
-	return unsafe.Add(p, -uintptr(p)&63)
-}
-
-// copyFrom copies a state.
-func (s *state) copyFrom(t *state) {
-	s.generic = t.generic
-	type words = [8 * 4 * 16]byte
-	*(*words)(s.pointer()) = *(*words)(t.pointer())
-}
-
 // arguments returns arguments without those that few kernels have.
 func (c *core) arguments(s *state) arguments {
-	return arguments{state: s.pointer(), degree: uintptr(c.variant.degree())}
+	return arguments{state: unsafe.Pointer(s), degree: uintptr(c.variant.degree())}
 }
 
 func (c *core) init(s *state, key *[32]byte, nonce []byte) {
@@ -264,23 +246,22 @@ func (c *core) finalizeMAC(s *state, dataLen uint64, tag []byte) {
 		first = 1
 	}
 	var tags [4 * 32]byte
-	one := states.Get().(*state)
-	a := arguments{state: one.pointer(), degree: 1}
+	var one [8][16]byte
+	a := arguments{state: unsafe.Pointer(&one), degree: 1}
 	for lane := degree - 1; lane >= 0; lane-- {
-		c.copyLane(one, s, lane)
+		c.copyLane(&one, s, lane)
 		k.finish(a, 8*dataLen, tagBits, tags[lane*n:(lane+1)*n])
 	}
 	a.src, a.dataLen, a.work = unsafe.Pointer(&tags[first*n]), uintptr((degree-first)*n), absorb
 	k.advance(hide(&a))
 	k.finish(a, uint64(degree), tagBits, tag)
 	clear(tags[:])
-	one.release()
+	clear(one[:])
 }
 
 // copyLane copies the words of a lane. They are in groups of as many lanes as a register has.
-func (c *core) copyLane(to, from *state, lane int) {
-	type blocks = [8 * 4][16]byte
-	dst, src := (*blocks)(to.pointer()), (*blocks)(from.pointer())
+func (c *core) copyLane(to *[8][16]byte, s *state, lane int) {
+	from := (*[8 * 4][16]byte)(unsafe.Pointer(s))
 	group := 1
 	switch c.kernels.backend {
 	case "vaes-avx512":
@@ -290,6 +271,6 @@ func (c *core) copyLane(to, from *state, lane int) {
 	}
 	words := c.variant.words()
 	for word := range words {
-		dst[word] = src[(lane/group*words+word)*group+lane%group]
+		to[word] = from[(lane/group*words+word)*group+lane%group]
 	}
 }

@@ -361,12 +361,12 @@ var kernels256X4 = []kernels{
 		init: aesniAVXInit256X4, advance: aesniAVXAdvance256X4, finalize: aesniAVXFinalize256X4},
 }
 
-// lane128 are kernels for one lane whose state is in the standard's order.
+// lane128 are kernels for one lane, with the standard's state.
 var lane128 = kernels{
 	advance: aesniAVXAdvance128L, finalize: aesniAVXFinalize128L,
 }
 
-// lane256 are kernels for one lane whose state is in the standard's order.
+// lane256 are kernels for one lane, with the standard's state.
 var lane256 = kernels{
 	advance: vaesAVX2Advance256, finalize: vaesAVX2Finalize256,
 }

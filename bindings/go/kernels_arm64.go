@@ -73,12 +73,12 @@ var kernels256X4 = []kernels{
 		init: armAESInit256All, advance: armAESAdvance256All, finalize: armAESFinalize256All},
 }
 
-// lane128 are kernels for one lane whose state is in the standard's order.
+// lane128 are kernels for one lane, with the standard's state.
 var lane128 = kernels{
 	advance: armAESAdvance128All, finalize: armAESFinalize128All,
 }
 
-// lane256 are kernels for one lane whose state is in the standard's order.
+// lane256 are kernels for one lane, with the standard's state.
 var lane256 = kernels{
 	advance: armAESAdvance256All, finalize: armAESFinalize256All,
 }

@@ -32,10 +32,6 @@ func newCore(choice *choice) (core, error) {
 	return core{variant: choice.variant, longest: -1}, nil
 }
 
-type state struct{ generic genericState }
-
-func (s *state) copyFrom(t *state) { *s = *t }
-
 func (c *core) init(s *state, key *[32]byte, nonce []byte) { s.generic.init(c.variant, key, nonce) }
 
 func (c *core) absorbSlice(s *state, data []byte) { s.generic.absorb(c.variant, data) }

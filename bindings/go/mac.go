@@ -19,9 +19,9 @@ type MAC struct {
 
 // macSecrets are apart because package fmt prints pointers in structs, not what they point to.
 type macSecrets struct {
-	key, nonce [32]byte
+	state      state     // first, where it is aligned
 	buffer     [128]byte // the beginning of a step
-	state      state
+	key, nonce [32]byte
 }
 
 var _ hash.Cloner = (*MAC)(nil)
@@ -36,17 +36,12 @@ func NewMAC(variant Variant, key, nonce []byte, tagSize int) (*MAC, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &MAC{core: c, tagSize: tagSize, secrets: newSecrets()}
+	m := &MAC{core: c, tagSize: tagSize, secrets: new(macSecrets)}
 	copy(m.secrets.key[:], key)
 	copy(m.secrets.nonce[:], nonce)
 	m.Reset()
 	return m, nil
 }
-
-// newSecrets returns secrets in the heap, where the state never moves.
-//
-//go:noinline
-func newSecrets() *macSecrets { return new(macSecrets) }
 
 // check panics if there is no key.
 func (m *MAC) check() {
@@ -72,10 +67,8 @@ func (m *MAC) Reset() {
 func (m *MAC) Clone() (hash.Cloner, error) {
 	m.check()
 	clone := *m
-	clone.secrets = newSecrets()
-	clone.secrets.key, clone.secrets.nonce = m.secrets.key, m.secrets.nonce
-	clone.secrets.buffer = m.secrets.buffer
-	clone.secrets.state.copyFrom(&m.secrets.state)
+	clone.secrets = new(macSecrets)
+	*clone.secrets = *m.secrets
 	return &clone, nil
 }
 
@@ -110,7 +103,7 @@ func (m *MAC) Sum(b []byte) []byte {
 	m.check()
 	head, tag := sliceForAppend(b, m.tagSize)
 	s := states.Get().(*state)
-	s.copyFrom(&m.secrets.state)
+	*s = m.secrets.state
 	m.absorb(s, m.secrets.buffer[:m.buffered])
 	m.finalizeMAC(s, m.len, tag)
 	s.release()

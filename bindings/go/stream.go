@@ -19,8 +19,8 @@ type KeyStream struct {
 
 // streamSecrets are apart because package fmt prints pointers in structs, not what they point to.
 type streamSecrets struct {
+	state state     // first, where it is aligned
 	step  [128]byte // at the end of it, the bytes that are left
-	state state
 }
 
 var (
@@ -39,16 +39,11 @@ func NewKeyStream(variant Variant, key, nonce []byte) (*KeyStream, error) {
 	var k, n [32]byte
 	copy(k[:], key)
 	copy(n[:], nonce)
-	s := &KeyStream{core: c, secrets: newStreamSecrets()}
+	s := &KeyStream{core: c, secrets: new(streamSecrets)}
 	s.init(&s.secrets.state, &k, n[:])
 	clear(k[:])
 	return s, nil
 }
-
-// newStreamSecrets returns secrets in the heap, where the state never moves.
-//
-//go:noinline
-func newStreamSecrets() *streamSecrets { return new(streamSecrets) }
 
 // check panics if there is no key.
 func (s *KeyStream) check() {
