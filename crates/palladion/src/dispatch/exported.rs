@@ -10,7 +10,7 @@ use crate::machine::Work;
 use crate::memory::Direction;
 
 /// The argument of all kernels but those for whole messages. Each uses what it needs; the contracts
-/// are those of `StateKernels`, but `finalize` takes lengths in bits: so it is also the end of a MAC.
+/// are those of `StateKernels`, but `finalize` takes lengths in bits, so that it also ends a MAC.
 #[repr(C)]
 struct Call {
     state: *mut u8,
