@@ -656,7 +656,7 @@ class Code:
         labels = {at: f"l{number}" for number, at in enumerate(sorted(targets))}
         result = kernel.name.lower().find("open") >= 0
         frame = kernel.locals + (cpu.first_local - 8 if kernel.locals and cpu.first_local else 0)
-        yield f"// {kernel.rust}"
+        yield "// " + re.sub(r"\w+::(?=\w)", "", kernel.rust)
         yield f"TEXT ·{kernel.name}(SB), 0, ${frame}-{9 if result else 8}"
         yield "\t" + cpu.argument
         last, pending = code[-1][0], False

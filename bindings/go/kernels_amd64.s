@@ -6,7 +6,7 @@
 
 #define WIPE64(at) MOVUPS X0, (at+0)(SP); MOVUPS X0, (at+16)(SP); MOVUPS X0, (at+32)(SP); MOVUPS X0, (at+48)(SP)
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::seal::<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes512::M2>, 1>
+// <Vaes512 as Features>::seal::<Packed128<M2>, 1>
 TEXT ·vaesAVX512Seal128L(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -248,7 +248,7 @@ l7:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::open::<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes512::M2>, 1>
+// <Vaes512 as Features>::open::<Packed128<M2>, 1>
 TEXT ·vaesAVX512Open128L(SB), 0, $0-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -486,7 +486,7 @@ done:
 	MOVB AX, ret+8(FP)
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::init::<palladion::machine::long::Long<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes512::M2>, palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M1, palladion::machine::order::ZenTernary>, palladion::machine::long::Absorbing<24>>, 1>
+// <Vaes512 as Features>::init::<Long<Packed128<M2>, Aegis128<M1, ZenTernary>, Absorbing<24>>, 1>
 TEXT ·vaesAVX512Init128L(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -660,7 +660,7 @@ l1:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::advance::<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes512::M2>, 1>
+// <Vaes512 as Features>::advance::<Packed128<M2>, 1>
 TEXT ·vaesAVX512Advance128L(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -809,7 +809,7 @@ l10:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::finalize::<palladion::machine::long::Long<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes512::M2>, palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M1, palladion::machine::order::ZenTernary>, palladion::machine::long::Absorbing<24>>, 1>
+// <Vaes512 as Features>::finalize::<Long<Packed128<M2>, Aegis128<M1, ZenTernary>, Absorbing<24>>, 1>
 TEXT ·vaesAVX512Finalize128L(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -900,7 +900,7 @@ l0:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::seal::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::seal::<Aegis128<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Seal128X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), DX
@@ -1183,7 +1183,7 @@ l9:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::open::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::open::<Aegis128<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Open128X2(SB), 0, $0-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), DX
@@ -1458,7 +1458,7 @@ l8:
 	MOVB AX, ret+8(FP)
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::init::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::init::<Aegis128<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Init128X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -1523,7 +1523,7 @@ l2:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::advance::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::advance::<Aegis128<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Advance128X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -1740,7 +1740,7 @@ l10:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::finalize::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::finalize::<Aegis128<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Finalize128X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -1808,7 +1808,7 @@ l1:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::seal::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::seal::<Aegis128<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Seal128X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), DX
@@ -2098,7 +2098,7 @@ l9:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::open::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::open::<Aegis128<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Open128X4(SB), 0, $0-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), DX
@@ -2384,7 +2384,7 @@ l9:
 	MOVB AX, ret+8(FP)
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::init::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::init::<Aegis128<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Init128X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -2451,7 +2451,7 @@ l2:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::advance::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::advance::<Aegis128<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Advance128X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -2672,7 +2672,7 @@ l10:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::finalize::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::finalize::<Aegis128<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Finalize128X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -2741,7 +2741,7 @@ l2:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::seal::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M1, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::seal::<Aegis256<M1, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Seal256(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -2976,7 +2976,7 @@ l9:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::open::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M1, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::open::<Aegis256<M1, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Open256(SB), 0, $0-9
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -3205,7 +3205,7 @@ done:
 	MOVB AX, ret+8(FP)
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::init::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M1, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::init::<Aegis256<M1, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Init256(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -3279,7 +3279,7 @@ l2:
 	VMOVDQU X0, 0x50(DI)
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::advance::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M1, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::advance::<Aegis256<M1, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Advance256(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -3467,7 +3467,7 @@ l10:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::finalize::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M1, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::finalize::<Aegis256<M1, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Finalize256(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -3554,7 +3554,7 @@ l0:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::seal::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::seal::<Aegis256<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Seal256X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -3802,7 +3802,7 @@ l10:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::open::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::open::<Aegis256<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Open256X2(SB), 0, $0-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -4047,7 +4047,7 @@ done:
 	MOVB AX, ret+8(FP)
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::init::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::init::<Aegis256<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Init256X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -4124,7 +4124,7 @@ l2:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::advance::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::advance::<Aegis256<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Advance256X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -4314,7 +4314,7 @@ l10:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::finalize::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M2, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::finalize::<Aegis256<M2, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Finalize256X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -4410,7 +4410,7 @@ l0:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::seal::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::seal::<Aegis256<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Seal256X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -4646,7 +4646,7 @@ l9:
 done:
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::open::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::open::<Aegis256<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Open256X4(SB), 0, $0-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -4876,7 +4876,7 @@ l8:
 	MOVB AX, ret+8(FP)
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::init::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::init::<Aegis256<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Init256X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -4956,7 +4956,7 @@ l2:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::advance::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::advance::<Aegis256<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Advance256X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -5116,7 +5116,7 @@ l10:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes512::Vaes512 as palladion::driver::features::Features>::finalize::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes512::M4, palladion::machine::order::ShortChainTernary>, 1>
+// <Vaes512 as Features>::finalize::<Aegis256<M4, ShortChainTernary>, 1>
 TEXT ·vaesAVX512Finalize256X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -5212,7 +5212,7 @@ l1:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::seal::<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::seal::<Packed128<V2>, 1>
 TEXT ·vaesAVX2Seal128L(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -5532,7 +5532,7 @@ done:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::open::<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::open::<Packed128<V2>, 1>
 TEXT ·vaesAVX2Open128L(SB), 0, $128-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -5848,7 +5848,7 @@ l16:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::init::<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::init::<Packed128<V2>, 1>
 TEXT ·vaesAVX2Init128L(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -6042,7 +6042,7 @@ l1:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::advance::<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::advance::<Packed128<V2>, 1>
 TEXT ·vaesAVX2Advance128L(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -6260,7 +6260,7 @@ l19:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::finalize::<palladion::machine::packed128::Packed128<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::finalize::<Packed128<V2>, 1>
 TEXT ·vaesAVX2Finalize128L(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -6350,7 +6350,7 @@ l0:
 done:
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::seal::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::seal::<Aegis128<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Seal128X2(SB), 0, $136-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -6681,7 +6681,7 @@ done:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::open::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::open::<Aegis128<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Open128X2(SB), 0, $136-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -7015,7 +7015,7 @@ l17:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::init::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::init::<Aegis128<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Init128X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -7080,7 +7080,7 @@ l2:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::advance::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::advance::<Aegis128<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Advance128X2(SB), 0, $136-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -7365,7 +7365,7 @@ l19:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::finalize::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::finalize::<Aegis128<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Finalize128X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -7436,7 +7436,7 @@ l1:
 done:
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::seal::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 2>
+// <Vaes as Features>::seal::<Aegis128<V2, ShortChain>, 2>
 TEXT ·vaesAVX2Seal128X4(SB), 0, $264-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -8249,7 +8249,7 @@ done:
 	MOVUPS X0, 248(SP)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::open::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 2>
+// <Vaes as Features>::open::<Aegis128<V2, ShortChain>, 2>
 TEXT ·vaesAVX2Open128X4(SB), 0, $184-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), R13
@@ -9050,7 +9050,7 @@ l53:
 	MOVUPS X0, 168(SP)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::init::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 2>
+// <Vaes as Features>::init::<Aegis128<V2, ShortChain>, 2>
 TEXT ·vaesAVX2Init128X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -9136,7 +9136,7 @@ l4:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::advance::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 2>
+// <Vaes as Features>::advance::<Aegis128<V2, ShortChain>, 2>
 TEXT ·vaesAVX2Advance128X4(SB), 0, $168-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -9682,7 +9682,7 @@ done:
 	MOVUPS X0, 152(SP)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::finalize::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 2>
+// <Vaes as Features>::finalize::<Aegis128<V2, ShortChain>, 2>
 TEXT ·vaesAVX2Finalize128X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -9772,7 +9772,7 @@ l6:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::seal::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::V1, palladion::machine::order::ShortChain>, 1>
+// <Avx as Features>::seal::<Aegis256<V1, ShortChain>, 1>
 TEXT ·vaesAVX2Seal256(SB), 0, $136-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -10071,7 +10071,7 @@ done:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::open::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::V1, palladion::machine::order::ShortChain>, 1>
+// <Avx as Features>::open::<Aegis256<V1, ShortChain>, 1>
 TEXT ·vaesAVX2Open256(SB), 0, $136-9
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -10362,7 +10362,7 @@ l18:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::init::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::V1, palladion::machine::order::ShortChain>, 1>
+// <Avx as Features>::init::<Aegis256<V1, ShortChain>, 1>
 TEXT ·vaesAVX2Init256(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -10436,7 +10436,7 @@ l2:
 	VMOVDQU X0, 0x50(DI)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::advance::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::V1, palladion::machine::order::ShortChain>, 1>
+// <Avx as Features>::advance::<Aegis256<V1, ShortChain>, 1>
 TEXT ·vaesAVX2Advance256(SB), 0, $136-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -10698,7 +10698,7 @@ done:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::finalize::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::V1, palladion::machine::order::ShortChain>, 1>
+// <Avx as Features>::finalize::<Aegis256<V1, ShortChain>, 1>
 TEXT ·vaesAVX2Finalize256(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -10787,7 +10787,7 @@ l0:
 done:
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::seal::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::seal::<Aegis256<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Seal256X2(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -11099,7 +11099,7 @@ done:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::open::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::open::<Aegis256<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Open256X2(SB), 0, $128-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -11407,7 +11407,7 @@ l18:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::init::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::init::<Aegis256<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Init256X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -11484,7 +11484,7 @@ l2:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::advance::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::advance::<Aegis256<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Advance256X2(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -11747,7 +11747,7 @@ done:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::finalize::<palladion::machine::aegis256::Aegis256<palladion::arch::x86::vaes::V2, palladion::machine::order::ShortChain>, 1>
+// <Vaes as Features>::finalize::<Aegis256<V2, ShortChain>, 1>
 TEXT ·vaesAVX2Finalize256X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -11845,7 +11845,7 @@ l0:
 done:
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::seal::<palladion::machine::twin256::Twin256<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::seal::<Twin256<V2>, 1>
 TEXT ·vaesAVX2Seal256X4(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -12369,7 +12369,7 @@ l27:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::open::<palladion::machine::twin256::Twin256<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::open::<Twin256<V2>, 1>
 TEXT ·vaesAVX2Open256X4(SB), 0, $128-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -12897,7 +12897,7 @@ l27:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::init::<palladion::machine::twin256::Twin256<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::init::<Twin256<V2>, 1>
 TEXT ·vaesAVX2Init256X4(SB), 0, $72-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -13050,7 +13050,7 @@ l2:
 	MOVUPS X0, 56(SP)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::advance::<palladion::machine::twin256::Twin256<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::advance::<Twin256<V2>, 1>
 TEXT ·vaesAVX2Advance256X4(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -13365,7 +13365,7 @@ l20:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::finalize::<palladion::machine::twin256::Twin256<palladion::arch::x86::vaes::V2>, 1>
+// <Vaes as Features>::finalize::<Twin256<V2>, 1>
 TEXT ·vaesAVX2Finalize256X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -13536,7 +13536,7 @@ l2:
 	VZEROUPPER
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::seal::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 1>
+// <Avx as Features>::seal::<Aegis128<V1, Free>, 1>
 TEXT ·aesniAVXSeal128L(SB), 0, $136-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -13914,7 +13914,7 @@ l16:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::open::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 1>
+// <Avx as Features>::open::<Aegis128<V1, Free>, 1>
 TEXT ·aesniAVXOpen128L(SB), 0, $136-9
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -14306,7 +14306,7 @@ l16:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::init::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 1>
+// <Avx as Features>::init::<Aegis128<V1, Free>, 1>
 TEXT ·aesniAVXInit128L(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -14452,7 +14452,7 @@ l1:
 	VMOVDQU X0, 0x70(DI)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::advance::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 1>
+// <Avx as Features>::advance::<Aegis128<V1, Free>, 1>
 TEXT ·aesniAVXAdvance128L(SB), 0, $136-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -14718,7 +14718,7 @@ l18:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::finalize::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 1>
+// <Avx as Features>::finalize::<Aegis128<V1, Free>, 1>
 TEXT ·aesniAVXFinalize128L(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -14836,7 +14836,7 @@ l0:
 done:
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::seal::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 2>
+// <Avx as Features>::seal::<Aegis128<V1, Free>, 2>
 TEXT ·aesniAVXSeal128X2(SB), 0, $296-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -15384,7 +15384,7 @@ l29:
 	MOVUPS X0, 280(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::open::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 2>
+// <Avx as Features>::open::<Aegis128<V1, Free>, 2>
 TEXT ·aesniAVXOpen128X2(SB), 0, $296-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -15937,7 +15937,7 @@ l29:
 	MOVUPS X0, 280(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::init::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 2>
+// <Avx as Features>::init::<Aegis128<V1, Free>, 2>
 TEXT ·aesniAVXInit128X2(SB), 0, $56-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -16108,7 +16108,7 @@ l3:
 	MOVUPS X0, 40(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::advance::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 2>
+// <Avx as Features>::advance::<Aegis128<V1, Free>, 2>
 TEXT ·aesniAVXAdvance128X2(SB), 0, $168-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -16640,7 +16640,7 @@ done:
 	MOVUPS X0, 152(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::finalize::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 2>
+// <Avx as Features>::finalize::<Aegis128<V1, Free>, 2>
 TEXT ·aesniAVXFinalize128X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -16877,7 +16877,7 @@ l5:
 done:
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::init::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 0>
+// <Avx as Features>::init::<Aegis128<V1, Free>, 0>
 TEXT ·aesniAVXInit128X4(SB), 0, $56-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -17059,7 +17059,7 @@ l4:
 	MOVUPS X0, 40(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::advance::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 0>
+// <Avx as Features>::advance::<Aegis128<V1, Free>, 0>
 TEXT ·aesniAVXAdvance128X4(SB), 0, $232-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -17743,7 +17743,7 @@ done:
 	MOVUPS X0, 216(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::finalize::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Free>, 0>
+// <Avx as Features>::finalize::<Aegis128<V1, Free>, 0>
 TEXT ·aesniAVXFinalize128X4(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -17984,7 +17984,7 @@ l6:
 done:
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::seal::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 1>
+// <Avx as Features>::seal::<Twin256<V1>, 1>
 TEXT ·aesniAVXSeal256X2(SB), 0, $136-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -18497,7 +18497,7 @@ l27:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::open::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 1>
+// <Avx as Features>::open::<Twin256<V1>, 1>
 TEXT ·aesniAVXOpen256X2(SB), 0, $136-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -19014,7 +19014,7 @@ l27:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::init::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 1>
+// <Avx as Features>::init::<Twin256<V1>, 1>
 TEXT ·aesniAVXInit256X2(SB), 0, $40-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -19165,7 +19165,7 @@ l2:
 	MOVUPS X0, 24(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::advance::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 1>
+// <Avx as Features>::advance::<Twin256<V1>, 1>
 TEXT ·aesniAVXAdvance256X2(SB), 0, $136-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -19480,7 +19480,7 @@ l20:
 	MOVUPS X0, 120(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::finalize::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 1>
+// <Avx as Features>::finalize::<Twin256<V1>, 1>
 TEXT ·aesniAVXFinalize256X2(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -19641,7 +19641,7 @@ l2:
 	VMOVUPS X0, (R8)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::seal::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 2>
+// <Avx as Features>::seal::<Twin256<V1>, 2>
 TEXT ·aesniAVXSeal256X4(SB), 0, $328-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -20252,7 +20252,7 @@ done:
 	MOVUPS X0, 312(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::open::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 2>
+// <Avx as Features>::open::<Twin256<V1>, 2>
 TEXT ·aesniAVXOpen256X4(SB), 0, $328-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -20861,7 +20861,7 @@ l31:
 	MOVUPS X0, 312(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::init::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 2>
+// <Avx as Features>::init::<Twin256<V1>, 2>
 TEXT ·aesniAVXInit256X4(SB), 0, $40-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -21025,7 +21025,7 @@ l4:
 	MOVUPS X0, 24(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::advance::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 2>
+// <Avx as Features>::advance::<Twin256<V1>, 2>
 TEXT ·aesniAVXAdvance256X4(SB), 0, $152-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -21471,7 +21471,7 @@ l30:
 	MOVUPS X0, 136(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::finalize::<palladion::machine::twin256::Twin256<palladion::arch::x86::V1>, 2>
+// <Avx as Features>::finalize::<Twin256<V1>, 2>
 TEXT ·aesniAVXFinalize256X4(SB), 0, $72-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -21675,7 +21675,7 @@ done:
 	MOVUPS X0, 56(SP)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::seal::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Zen>, 1>
+// <Avx as Features>::seal::<Aegis128<V1, Zen>, 1>
 TEXT ·vaesAVX2ZenSeal128L(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -22068,7 +22068,7 @@ l20:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::open::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Zen>, 1>
+// <Avx as Features>::open::<Aegis128<V1, Zen>, 1>
 TEXT ·vaesAVX2ZenOpen128L(SB), 0, $128-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -22473,7 +22473,7 @@ l19:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::advance::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Zen>, 1>
+// <Avx as Features>::advance::<Aegis128<V1, Zen>, 1>
 TEXT ·vaesAVX2ZenAdvance128L(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -22927,7 +22927,7 @@ l25:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::aesni::Avx as palladion::driver::features::Features>::finalize::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::V1, palladion::machine::order::Zen>, 1>
+// <Avx as Features>::finalize::<Aegis128<V1, Zen>, 1>
 TEXT ·vaesAVX2ZenFinalize128L(SB), 0, $0-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX
@@ -22990,7 +22990,7 @@ l1:
 done:
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::seal::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::Zen>, 1>
+// <Vaes as Features>::seal::<Aegis128<V2, Zen>, 1>
 TEXT ·vaesAVX2ZenSeal128X2(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -23395,7 +23395,7 @@ l20:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::open::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::Zen>, 1>
+// <Vaes as Features>::open::<Aegis128<V2, Zen>, 1>
 TEXT ·vaesAVX2ZenOpen128X2(SB), 0, $128-9
 	MOVQ call+0(FP), DI
 	MOVQ 0x40(DI), AX
@@ -23814,7 +23814,7 @@ l19:
 	WIPE64(64)
 	RET
 
-// <palladion::arch::x86::vaes::Vaes as palladion::driver::features::Features>::advance::<palladion::machine::aegis128::Aegis128<palladion::arch::x86::vaes::V2, palladion::machine::order::Zen>, 1>
+// <Vaes as Features>::advance::<Aegis128<V2, Zen>, 1>
 TEXT ·vaesAVX2ZenAdvance128X2(SB), 0, $128-8
 	MOVQ call+0(FP), DI
 	MOVQ (DI), AX

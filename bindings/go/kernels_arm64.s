@@ -6,7 +6,7 @@
 
 #define WIPE64(at) STP (ZR, ZR), (at+0)(RSP); STP (ZR, ZR), (at+16)(RSP); STP (ZR, ZR), (at+32)(RSP); STP (ZR, ZR), (at+48)(RSP)
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::seal::<palladion::machine::long::Long<palladion::machine::aegis128::Aegis128<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis128::Aegis128<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Crypting<8>>, 1>
+// <Aes as Features>::seal::<Long<Aegis128<A1, Free>, Aegis128<Sum<A1>, Textbook>, Crypting<8>>, 1>
 TEXT ·armAESSeal128L(SB), 0, $152-8
 	MOVD call+0(FP), R0
 	LDP (R0), (R9, R10)
@@ -1099,7 +1099,7 @@ done:
 	STP (ZR, ZR), 144(RSP)
 	RET
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::open::<palladion::machine::long::Long<palladion::machine::aegis128::Aegis128<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis128::Aegis128<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Crypting<8>>, 1>
+// <Aes as Features>::open::<Long<Aegis128<A1, Free>, Aegis128<Sum<A1>, Textbook>, Crypting<8>>, 1>
 TEXT ·armAESOpen128L(SB), 0, $136-9
 	MOVD call+0(FP), R0
 	LDP (R0), (R9, R10)
@@ -2215,7 +2215,7 @@ done:
 	WIPE64(80)
 	RET
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::init::<palladion::machine::long::Long<palladion::machine::aegis128::Aegis128<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis128::Aegis128<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Turns<8>>, 0>
+// <Aes as Features>::init::<Long<Aegis128<A1, Free>, Aegis128<Sum<A1>, Textbook>, Turns<8>>, 0>
 TEXT ·armAESInit128All(SB), 0, $0-8
 	MOVD call+0(FP), R0
 	LDP (R0), (R8, R1)
@@ -2538,7 +2538,7 @@ l3:
 l4:
 	RET
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::advance::<palladion::machine::long::Long<palladion::machine::aegis128::Aegis128<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis128::Aegis128<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Turns<8>>, 0>
+// <Aes as Features>::advance::<Long<Aegis128<A1, Free>, Aegis128<Sum<A1>, Textbook>, Turns<8>>, 0>
 TEXT ·armAESAdvance128All(SB), 0, $168-8
 	MOVD call+0(FP), R0
 	LDP (R0), (R8, R1)
@@ -4020,7 +4020,7 @@ l48:
 	STP (ZR, ZR), 160(RSP)
 	RET
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::finalize::<palladion::machine::long::Long<palladion::machine::aegis128::Aegis128<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis128::Aegis128<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Turns<8>>, 0>
+// <Aes as Features>::finalize::<Long<Aegis128<A1, Free>, Aegis128<Sum<A1>, Textbook>, Turns<8>>, 0>
 TEXT ·armAESFinalize128All(SB), 0, $0-8
 	MOVD call+0(FP), R0
 	LDP (R0), (R8, R1)
@@ -4284,7 +4284,7 @@ l6:
 done:
 	RET
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::seal::<palladion::machine::long::Long<palladion::machine::aegis256::Aegis256<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis256::Aegis256<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Crypting<6>>, 1>
+// <Aes as Features>::seal::<Long<Aegis256<A1, Free>, Aegis256<Sum<A1>, Textbook>, Crypting<6>>, 1>
 TEXT ·armAESSeal256(SB), 0, $136-8
 	MOVD call+0(FP), R0
 	LDP (R0), (R8, R9)
@@ -5216,7 +5216,7 @@ done:
 	WIPE64(80)
 	RET
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::open::<palladion::machine::long::Long<palladion::machine::aegis256::Aegis256<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis256::Aegis256<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Crypting<6>>, 1>
+// <Aes as Features>::open::<Long<Aegis256<A1, Free>, Aegis256<Sum<A1>, Textbook>, Crypting<6>>, 1>
 TEXT ·armAESOpen256(SB), 0, $136-9
 	MOVD call+0(FP), R0
 	LDP (R0), (R8, R9)
@@ -6162,7 +6162,7 @@ done:
 	WIPE64(80)
 	RET
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::init::<palladion::machine::long::Long<palladion::machine::aegis256::Aegis256<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis256::Aegis256<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Turns<6>>, 0>
+// <Aes as Features>::init::<Long<Aegis256<A1, Free>, Aegis256<Sum<A1>, Textbook>, Turns<6>>, 0>
 TEXT ·armAESInit256All(SB), 0, $0-8
 	MOVD call+0(FP), R0
 	LDP (R0), (R8, R1)
@@ -6552,7 +6552,7 @@ l3:
 l4:
 	RET
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::advance::<palladion::machine::long::Long<palladion::machine::aegis256::Aegis256<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis256::Aegis256<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Turns<6>>, 0>
+// <Aes as Features>::advance::<Long<Aegis256<A1, Free>, Aegis256<Sum<A1>, Textbook>, Turns<6>>, 0>
 TEXT ·armAESAdvance256All(SB), 0, $152-8
 	MOVD call+0(FP), R0
 	LDP (R0), (R8, R1)
@@ -7467,7 +7467,7 @@ l42:
 	STP (ZR, ZR), 144(RSP)
 	RET
 
-// <palladion::arch::aarch64::Aes as palladion::driver::features::Features>::finalize::<palladion::machine::long::Long<palladion::machine::aegis256::Aegis256<palladion::arch::aarch64::A1, palladion::machine::order::Free>, palladion::machine::aegis256::Aegis256<palladion::block::sum::Sum<palladion::arch::aarch64::A1>, palladion::machine::order::Textbook>, palladion::machine::long::Turns<6>>, 0>
+// <Aes as Features>::finalize::<Long<Aegis256<A1, Free>, Aegis256<Sum<A1>, Textbook>, Turns<6>>, 0>
 TEXT ·armAESFinalize256All(SB), 0, $0-8
 	MOVD call+0(FP), R0
 	LDP (R0), (R8, R1)

@@ -225,6 +225,25 @@ func dive(depth int, f func()) byte {
 	return frame[0]
 }
 
+// BenchmarkBackends measures each set of kernels that this CPU can run.
+func BenchmarkBackends(b *testing.B) {
+	useEach(func(name string) {
+		for v := AEGIS128L; v <= AEGIS256X4; v++ {
+			for _, size := range []int{64, 4096, 65536} {
+				b.Run(fmt.Sprintf("%s/%v/%d", name, v, size), func(b *testing.B) {
+					a, _ := New(v, make([]byte, v.KeySize()))
+					nonce, text := make([]byte, v.NonceSize()), make([]byte, size)
+					out := make([]byte, 0, size+32)
+					b.SetBytes(int64(size))
+					for b.Loop() {
+						a.Seal(out, nonce, text, nil)
+					}
+				})
+			}
+		}
+	})
+}
+
 func FuzzBackends(f *testing.F) {
 	f.Add([]byte("key"), []byte("nonce"), []byte("ad"), []byte("text"), uint8(0))
 	f.Fuzz(func(t *testing.T, key, nonce, ad, text []byte, choice uint8) {
