@@ -51,7 +51,7 @@ done
 
 echo "== The assembly"
 if rustup component list --toolchain 1.95.0 --installed 2>/dev/null | grep -q llvm-tools &&
-    rustup target list --toolchain 1.95.0 --installed | grep -q aarch64-unknown-linux-gnu; then
+    rustup target list --toolchain 1.95.0 --installed | grep -q aarch64-linux-android; then
     ./generate.py --check
 else
     skip "generating Go's assembly: no Rust 1.95.0 with llvm-tools and the target for arm64"

@@ -16,13 +16,6 @@ type core struct {
 	engine
 }
 
-// newCore returns an error if PALLADION_BACKEND names no backend that runs here.
-func newCore(variant Variant) (core, error) {
-	c := core{variant: variant, longest: -1}
-	err := c.choose()
-	return c, err
-}
-
 // newStateful returns the core of a MAC or a key stream, whose nonce may be nil. It returns an
 // error if a length is wrong.
 func newStateful(variant Variant, key, nonce []byte, tagSize int) (core, error) {
@@ -32,19 +25,20 @@ func newStateful(variant Variant, key, nonce []byte, tagSize int) (core, error) 
 	if nonce != nil && len(nonce) != variant.NonceSize() {
 		return core{}, NonceSizeError(len(nonce))
 	}
-	return newCore(variant)
+	return newCore(variant.choice())
 }
 
 // slice is the most data, in bytes, for one call of a kernel: the scheduler cannot interrupt it. It
 // is a multiple of all rates and takes some 10 to 100 µs.
 const slice = 128 << 10
 
+// state is the state of a cipher: of the portable implementation, or of kernels, each of which has
+// an order of its own.
+type state struct{ generic genericState }
+
 // states are for messages that are too long for one kernel. They are zero.
 var states = sync.Pool{New: func() any { return newState() }}
 
-// newState returns a state in the heap, where it never moves.
-//
-//go:noinline
 func newState() *state { return new(state) }
 
 // message is the argument of the kernels for a whole message: struct Message in
@@ -78,7 +72,7 @@ func (c *core) seal(key *[32]byte, nonce, ad, dst, src, tag []byte) {
 	if len(src) <= c.longest && len(ad) <= c.longest {
 		var m message
 		m.set(key, nonce, ad, dst, src, tag)
-		c.engine.seal.runMessage(&m)
+		c.sealMessage(&m)
 		return
 	}
 	s := c.begin(key, nonce, ad)
@@ -92,7 +86,7 @@ func (c *core) open(key *[32]byte, nonce, ad, dst, src, tag []byte) bool {
 	if len(src) <= c.longest && len(ad) <= c.longest {
 		var m message
 		m.set(key, nonce, ad, dst, src, tag)
-		return c.engine.open.runMessage(&m)
+		return c.openMessage(&m)
 	}
 	s := c.begin(key, nonce, ad)
 	c.crypt(s, dst, src, false)

@@ -37,14 +37,14 @@ func detect() (f features) {
 	return f
 }
 
-// runs returns whether the CPU has what the backend needs.
-func (b *backend) runs() bool {
-	if b.zen && !cpu.zen {
+// runs returns whether the CPU has what the kernels need.
+func (k *kernels) runs() bool {
+	if k.zen && !cpu.zen {
 		return false
 	}
 	aesniAVX := cpu.aes && cpu.avx
 	vaesAVX2 := aesniAVX && cpu.avx2 && cpu.vaes
-	switch b.name {
+	switch k.backend {
 	case "vaes-avx512":
 		return vaesAVX2 && cpu.avx512
 	case "vaes-avx2":

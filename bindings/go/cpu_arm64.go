@@ -10,7 +10,7 @@ import (
 
 // runs returns whether the CPU has the AES instructions. The register that says so cannot be read
 // everywhere, and what the Go runtime knows is not public.
-func (b *backend) runs() bool {
+func (k *kernels) runs() bool {
 	if off("aes") {
 		return false
 	}

@@ -7,70 +7,95 @@ import (
 	"unsafe"
 )
 
-// The kernels are those of crates/palladion, compiled by generate.py. They use no stack but the
-// frame of call, and do not call anything outside.
+// The kernels are those of crates/palladion, made by generate.py. They call nothing.
 
-// arguments are those of all other kernels: struct Call in src/dispatch/exported.rs.
+// arguments are those of all kernels but seal and open: struct Call in
+// crates/palladion/src/dispatch/exported.rs.
 type arguments struct {
 	state      unsafe.Pointer
+	degree     uintptr
 	key, nonce unsafe.Pointer
 	src, dst   unsafe.Pointer
 	dataLen    uintptr
-	adLen, len uint64
+	adBits     uint64
+	bits       uint64
 	tag        unsafe.Pointer
 	tagLen     uintptr
+	work       uint8
 }
-
-// A kernel is a function in the assembly: its offset, and the bytes of stack that it needs.
-type kernel struct{ offset, stack uintptr }
 
 // kernels are those of a backend for one variant.
 type kernels struct {
-	longest                        int // of messages for seal and open; 0 if there are none
-	seal, open                     kernel
-	init, absorb, encrypt, decrypt kernel
-	finalize, finalizeMAC          kernel
-}
-
-type backend struct {
-	name    string
+	backend string
 	zen     bool // for AMD's Zen cores only
-	kernels [6]kernels
+	longest int  // of messages for seal and open; 0 if there are none
+
+	seal                    func(*message)
+	open                    func(*message) bool
+	init, advance, finalize func(*arguments)
 }
 
-// call runs a kernel and wipes the stack that it used. The result has a meaning only for open.
-//
-//go:noescape
-func call(kernel, stack uintptr, argument unsafe.Pointer) bool
+// hide returns a pointer that the compiler does not see as the same. Kernels keep no pointers, but
+// what is called through a variable would move its argument to the heap.
+func hide[T any](p *T) *T {
+	address := uintptr(unsafe.Pointer(p))
+	return *(**T)(unsafe.Pointer(&address))
+}
 
-func (k kernel) run(a *arguments) { call(k.offset, k.stack, unsafe.Pointer(a)) }
+// A choice is the choice of kernels for a variant. Each has a variable of its own, so that a
+// program carries only the kernels of variants that it can use.
+type choice struct {
+	variant  Variant
+	compiled *[]kernels // the fastest first
+	once     sync.Once
+	kernels  *kernels // those in use, or nil for the portable implementation
+	err      error
+}
 
-func (k kernel) runMessage(m *message) bool { return call(k.offset, k.stack, unsafe.Pointer(m)) }
-
-// active is the backend in use, nil for the portable one. It is chosen before it is first used.
 var (
-	active    *backend
-	errActive error
-	once      sync.Once
+	choice128L  = choice{variant: AEGIS128L, compiled: &kernels128L}
+	choice128X2 = choice{variant: AEGIS128X2, compiled: &kernels128X2}
+	choice128X4 = choice{variant: AEGIS128X4, compiled: &kernels128X4}
+	choice256   = choice{variant: AEGIS256, compiled: &kernels256}
+	choice256X2 = choice{variant: AEGIS256X2, compiled: &kernels256X2}
+	choice256X4 = choice{variant: AEGIS256X4, compiled: &kernels256X4}
 )
 
-func current() (*backend, error) {
-	once.Do(func() { active, errActive = fastest() })
-	return active, errActive
+// choice returns the choice for any variant.
+func (v Variant) choice() *choice {
+	switch v {
+	case AEGIS128L:
+		return &choice128L
+	case AEGIS128X2:
+		return &choice128X2
+	case AEGIS128X4:
+		return &choice128X4
+	case AEGIS256:
+		return &choice256
+	case AEGIS256X2:
+		return &choice256X2
+	default:
+		return &choice256X4
+	}
 }
 
-// fastest returns the backend that PALLADION_BACKEND names, or the fastest.
-func fastest() (*backend, error) {
+func (c *choice) chosen() (*kernels, error) {
+	c.once.Do(func() { c.kernels, c.err = c.fastest() })
+	return c.kernels, c.err
+}
+
+// fastest returns the kernels that PALLADION_BACKEND names, or the fastest.
+func (c *choice) fastest() (*kernels, error) {
 	name := asked()
 	if name == portable {
 		return nil, nil
 	}
-	for i := range compiled {
-		b := &compiled[i]
-		if !b.runs() || name != "" && name != b.name || !b.isRight() {
+	for i := range *c.compiled {
+		k := &(*c.compiled)[i]
+		if !k.runs() || name != "" && name != k.backend || !k.isRight(c.variant) {
 			continue
 		}
-		return b, nil
+		return k, nil
 	}
 	if name != "" {
 		return nil, errNoBackend(name)
@@ -80,7 +105,7 @@ func fastest() (*backend, error) {
 
 // isRight returns whether the kernels compute the right results here. Some emulators, hypervisors
 // and microcode announce instructions and compute them wrong: QEMU before 8.1 does so with VAES.
-func (b *backend) isRight() bool {
+func (k *kernels) isRight(v Variant) bool {
 	var key, nonce [32]byte
 	var text, ours, expected [300]byte
 	var tag, expectedTag [32]byte
@@ -89,20 +114,18 @@ func (b *backend) isRight() bool {
 	}
 	copy(key[:], text[40:])
 	copy(nonce[:], text[80:])
-	for v := AEGIS128L; v <= AEGIS256X4; v++ {
-		c := core{variant: v, longest: -1}
-		c.seal(&key, nonce[:], text[:21], expected[:], text[:], expectedTag[:])
-		c.use(b)
-		for _, longest := range [2]int{c.longest, -1} {
-			c.longest = longest
-			c.seal(&key, nonce[:], text[:21], ours[:], text[:], tag[:])
-			if ours != expected || tag != expectedTag {
-				return false
-			}
-			ok := c.open(&key, nonce[:], text[:21], ours[:], expected[:], tag[:])
-			if !ok || ours != text {
-				return false
-			}
+	c := core{variant: v, longest: -1}
+	c.seal(&key, nonce[:], text[:21], expected[:], text[:], expectedTag[:])
+	c.use(k)
+	for _, longest := range [2]int{c.longest, -1} {
+		c.longest = longest
+		c.seal(&key, nonce[:], text[:21], ours[:], text[:], tag[:])
+		if ours != expected || tag != expectedTag {
+			return false
+		}
+		ok := c.open(&key, nonce[:], text[:21], ours[:], expected[:], tag[:])
+		if !ok || ours != text {
+			return false
 		}
 	}
 	return true
@@ -111,8 +134,8 @@ func (b *backend) isRight() bool {
 // Backend returns the name of the implementation in use: "vaes-avx512", "vaes-avx2", "aesni-avx",
 // "armv8-aes" or "portable".
 func Backend() string {
-	if b, _ := current(); b != nil {
-		return b.name
+	if k, _ := choice128L.chosen(); k != nil {
+		return k.backend
 	}
 	return portable
 }
@@ -120,41 +143,35 @@ func Backend() string {
 // An engine is the kernels of a variant; if they are nil, the portable implementation.
 type engine struct {
 	*kernels
-	seal, open kernel // copies: one load less for each message
+	seal func(*message) // copies: one load less for each message
+	open func(*message) bool
 }
 
-func (c *core) choose() error {
-	b, err := current()
-	if b != nil {
-		c.use(b)
+func (e *engine) sealMessage(m *message) { e.seal(hide(m)) }
+
+func (e *engine) openMessage(m *message) bool { return e.open(hide(m)) }
+
+// newCore returns an error if PALLADION_BACKEND names no backend that runs here.
+func newCore(choice *choice) (core, error) {
+	c := core{variant: choice.variant, longest: -1}
+	k, err := choice.chosen()
+	if k != nil {
+		c.use(k)
 	}
-	return err
+	return c, err
 }
 
-func (c *core) use(b *backend) {
-	c.kernels = &b.kernels[c.variant-AEGIS128L]
-	c.engine.seal, c.engine.open = c.kernels.seal, c.kernels.open
-	if c.kernels.longest > 0 {
-		c.longest = min(c.kernels.longest, slice)
+func (c *core) use(k *kernels) {
+	c.kernels = k
+	c.engine.seal, c.engine.open = k.seal, k.open
+	if k.longest > 0 {
+		c.longest = min(k.longest, slice)
 	}
 }
 
-// state is the state of a cipher between kernels. It must not move.
-type state struct {
-	generic genericState
-	memory  [8*4*16 + 64]byte // used from a multiple of 64 on
-}
-
-func (s *state) pointer() unsafe.Pointer {
-	p := unsafe.Pointer(&s.memory)
-	return unsafe.Add(p, -uintptr(p)&63)
-}
-
-// copyFrom copies a state.
-func (s *state) copyFrom(t *state) {
-	s.generic = t.generic
-	type words = [8 * 4 * 16]byte
-	*(*words)(s.pointer()) = *(*words)(t.pointer())
+// arguments returns arguments without those that few kernels have.
+func (c *core) arguments(s *state) arguments {
+	return arguments{state: unsafe.Pointer(s), degree: uintptr(c.variant.degree())}
 }
 
 func (c *core) init(s *state, key *[32]byte, nonce []byte) {
@@ -162,9 +179,9 @@ func (c *core) init(s *state, key *[32]byte, nonce []byte) {
 		s.generic.init(c.variant, key, nonce)
 		return
 	}
-	c.kernels.init.run(&arguments{
-		state: s.pointer(), key: unsafe.Pointer(key), nonce: unsafe.Pointer(&nonce[0]),
-	})
+	a := c.arguments(s)
+	a.key, a.nonce = unsafe.Pointer(key), unsafe.Pointer(&nonce[0])
+	c.kernels.init(hide(&a))
 }
 
 func (c *core) absorbSlice(s *state, data []byte) {
@@ -172,24 +189,23 @@ func (c *core) absorbSlice(s *state, data []byte) {
 		s.generic.absorb(c.variant, data)
 		return
 	}
-	c.kernels.absorb.run(&arguments{
-		state: s.pointer(), src: unsafe.Pointer(&data[0]), dataLen: uintptr(len(data)),
-	})
+	a := c.arguments(s)
+	a.src, a.dataLen, a.work = unsafe.Pointer(&data[0]), uintptr(len(data)), absorb
+	c.kernels.advance(hide(&a))
 }
 
-func (c *core) cryptSlice(s *state, dst, src []byte, encrypt bool) {
+func (c *core) cryptSlice(s *state, dst, src []byte, encrypting bool) {
 	if c.kernels == nil {
-		s.generic.crypt(c.variant, dst, src, encrypt)
+		s.generic.crypt(c.variant, dst, src, encrypting)
 		return
 	}
-	k := c.kernels.decrypt
-	if encrypt {
-		k = c.kernels.encrypt
+	a := c.arguments(s)
+	a.src, a.dst, a.dataLen = unsafe.Pointer(&src[0]), unsafe.Pointer(&dst[0]), uintptr(len(src))
+	a.work = decrypt
+	if encrypting {
+		a.work = encrypt
 	}
-	k.run(&arguments{
-		state: s.pointer(), src: unsafe.Pointer(&src[0]), dst: unsafe.Pointer(&dst[0]),
-		dataLen: uintptr(len(src)),
-	})
+	c.kernels.advance(hide(&a))
 }
 
 func (c *core) finalize(s *state, adLen, msgLen uint64, tag []byte) {
@@ -197,19 +213,64 @@ func (c *core) finalize(s *state, adLen, msgLen uint64, tag []byte) {
 		s.generic.finalize(c.variant, adLen, msgLen, tag)
 		return
 	}
-	c.kernels.finalize.run(&arguments{
-		state: s.pointer(), adLen: adLen, len: msgLen, tag: unsafe.Pointer(&tag[0]),
-		tagLen: uintptr(len(tag)),
-	})
+	a := c.arguments(s)
+	c.kernels.finish(a, 8*adLen, 8*msgLen, tag)
 }
 
+// finish absorbs two numbers and writes the tag.
+func (k *kernels) finish(a arguments, first, second uint64, tag []byte) {
+	a.adBits, a.bits = first, second
+	a.tag, a.tagLen = unsafe.Pointer(&tag[0]), uintptr(len(tag))
+	k.finalize(hide(&a))
+}
+
+// finalizeMAC is the end of a MAC (RFC 10032, section 8). It changes the state.
 func (c *core) finalizeMAC(s *state, dataLen uint64, tag []byte) {
 	if c.kernels == nil {
 		s.generic.finalizeMAC(c.variant, dataLen, tag)
 		return
 	}
-	c.kernels.finalizeMAC.run(&arguments{
-		state: s.pointer(), len: dataLen, tag: unsafe.Pointer(&tag[0]),
-		tagLen: uintptr(len(tag)),
-	})
+	degree, n, tagBits := c.variant.degree(), len(tag), 8*uint64(len(tag))
+	if degree == 1 {
+		a := c.arguments(s)
+		c.kernels.finish(a, 8*dataLen, tagBits, tag)
+		return
+	}
+	// Lane 0 absorbs the tags of the lanes: all, or all but its own. It comes last, so that its
+	// state is still there.
+	k, first := &lane128, 0
+	if c.variant.is256() {
+		k = &lane256
+	}
+	if c.variant.is256() || n == 32 {
+		first = 1
+	}
+	var tags [4 * 32]byte
+	var one [8][16]byte
+	a := arguments{state: unsafe.Pointer(&one), degree: 1}
+	for lane := degree - 1; lane >= 0; lane-- {
+		c.copyLane(&one, s, lane)
+		k.finish(a, 8*dataLen, tagBits, tags[lane*n:(lane+1)*n])
+	}
+	a.src, a.dataLen, a.work = unsafe.Pointer(&tags[first*n]), uintptr((degree-first)*n), absorb
+	k.advance(hide(&a))
+	k.finish(a, uint64(degree), tagBits, tag)
+	clear(tags[:])
+	clear(one[:])
+}
+
+// copyLane copies the words of a lane. They are in groups of as many lanes as a register has.
+func (c *core) copyLane(to *[8][16]byte, s *state, lane int) {
+	from := (*[8 * 4][16]byte)(unsafe.Pointer(s))
+	group := 1
+	switch c.kernels.backend {
+	case "vaes-avx512":
+		group = c.variant.degree()
+	case "vaes-avx2":
+		group = 2
+	}
+	words := c.variant.words()
+	for word := range words {
+		to[word] = from[(lane/group*words+word)*group+lane%group]
+	}
 }

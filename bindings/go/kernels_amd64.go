@@ -4,54 +4,369 @@
 
 package palladion
 
-// compiled lists the backends, the fastest first.
-var compiled = [...]backend{
-	{name: "vaes-avx512", zen: true, kernels: [6]kernels{
-		{longest: 1073741824, seal: kernel{0x344d0, 32}, open: kernel{0x344c0, 32}, init: kernel{0x344a0, 32}, absorb: kernel{0x344e0, 32}, encrypt: kernel{0x34520, 32}, decrypt: kernel{0x34500, 32}, finalize: kernel{0x34540, 32}, finalizeMAC: kernel{0x34480, 32}},
-		{longest: 1073741824, seal: kernel{0x345b0, 32}, open: kernel{0x345a0, 32}, init: kernel{0x34580, 32}, absorb: kernel{0x345c0, 32}, encrypt: kernel{0x34600, 32}, decrypt: kernel{0x345e0, 32}, finalize: kernel{0x34620, 32}, finalizeMAC: kernel{0x34560, 32}},
-		{longest: 1073741824, seal: kernel{0x34690, 64}, open: kernel{0x34680, 64}, init: kernel{0x34660, 32}, absorb: kernel{0x346a0, 32}, encrypt: kernel{0x346e0, 32}, decrypt: kernel{0x346c0, 32}, finalize: kernel{0x34700, 32}, finalizeMAC: kernel{0x34640, 32}},
-		{longest: 1073741824, seal: kernel{0x34770, 32}, open: kernel{0x34760, 32}, init: kernel{0x34740, 32}, absorb: kernel{0x34780, 32}, encrypt: kernel{0x347c0, 32}, decrypt: kernel{0x347a0, 32}, finalize: kernel{0x347e0, 32}, finalizeMAC: kernel{0x34720, 32}},
-		{longest: 1073741824, seal: kernel{0x34850, 32}, open: kernel{0x34840, 32}, init: kernel{0x34820, 32}, absorb: kernel{0x34860, 32}, encrypt: kernel{0x348a0, 32}, decrypt: kernel{0x34880, 32}, finalize: kernel{0x348c0, 32}, finalizeMAC: kernel{0x34800, 32}},
-		{longest: 1073741824, seal: kernel{0x34930, 32}, open: kernel{0x34920, 32}, init: kernel{0x34900, 32}, absorb: kernel{0x34940, 32}, encrypt: kernel{0x34980, 32}, decrypt: kernel{0x34960, 32}, finalize: kernel{0x349a0, 32}, finalizeMAC: kernel{0x348e0, 32}},
-	}},
-	{name: "vaes-avx512", zen: false, kernels: [6]kernels{
-		{longest: 1073741824, seal: kernel{0x349d0, 32}, open: kernel{0x349c0, 32}, init: kernel{0x344a0, 32}, absorb: kernel{0x349e0, 32}, encrypt: kernel{0x34a20, 32}, decrypt: kernel{0x34a00, 32}, finalize: kernel{0x34540, 32}, finalizeMAC: kernel{0x34480, 32}},
-		{longest: 1073741824, seal: kernel{0x34a90, 32}, open: kernel{0x34a80, 32}, init: kernel{0x34a60, 32}, absorb: kernel{0x34aa0, 32}, encrypt: kernel{0x34ae0, 32}, decrypt: kernel{0x34ac0, 32}, finalize: kernel{0x34b00, 32}, finalizeMAC: kernel{0x34a40, 32}},
-		{longest: 1073741824, seal: kernel{0x34690, 64}, open: kernel{0x34680, 64}, init: kernel{0x34660, 32}, absorb: kernel{0x346a0, 32}, encrypt: kernel{0x346e0, 32}, decrypt: kernel{0x346c0, 32}, finalize: kernel{0x34700, 32}, finalizeMAC: kernel{0x34640, 32}},
-		{longest: 1073741824, seal: kernel{0x34770, 32}, open: kernel{0x34760, 32}, init: kernel{0x34740, 32}, absorb: kernel{0x34780, 32}, encrypt: kernel{0x347c0, 32}, decrypt: kernel{0x347a0, 32}, finalize: kernel{0x347e0, 32}, finalizeMAC: kernel{0x34720, 32}},
-		{longest: 1073741824, seal: kernel{0x34850, 32}, open: kernel{0x34840, 32}, init: kernel{0x34820, 32}, absorb: kernel{0x34860, 32}, encrypt: kernel{0x348a0, 32}, decrypt: kernel{0x34880, 32}, finalize: kernel{0x348c0, 32}, finalizeMAC: kernel{0x34800, 32}},
-		{longest: 1073741824, seal: kernel{0x34930, 32}, open: kernel{0x34920, 32}, init: kernel{0x34900, 32}, absorb: kernel{0x34940, 32}, encrypt: kernel{0x34980, 32}, decrypt: kernel{0x34960, 32}, finalize: kernel{0x349a0, 32}, finalizeMAC: kernel{0x348e0, 32}},
-	}},
-	{name: "vaes-avx2", zen: true, kernels: [6]kernels{
-		{longest: 1073741824, seal: kernel{0x34c50, 64}, open: kernel{0x34c40, 64}, init: kernel{0x34c20, 32}, absorb: kernel{0x34c60, 32}, encrypt: kernel{0x34ca0, 32}, decrypt: kernel{0x34c80, 32}, finalize: kernel{0x34cc0, 32}, finalizeMAC: kernel{0x34c00, 32}},
-		{longest: 1073741824, seal: kernel{0x34b70, 64}, open: kernel{0x34b60, 64}, init: kernel{0x34b40, 32}, absorb: kernel{0x34b80, 32}, encrypt: kernel{0x34bc0, 32}, decrypt: kernel{0x34ba0, 32}, finalize: kernel{0x34be0, 32}, finalizeMAC: kernel{0x34b20, 32}},
-		{longest: 8192, seal: kernel{0x34d30, 224}, open: kernel{0x34d20, 128}, init: kernel{0x34d00, 32}, absorb: kernel{0x34d40, 320}, encrypt: kernel{0x34d80, 320}, decrypt: kernel{0x34d60, 320}, finalize: kernel{0x34da0, 32}, finalizeMAC: kernel{0x34ce0, 448}},
-		{longest: 1073741824, seal: kernel{0x34e10, 64}, open: kernel{0x34e00, 64}, init: kernel{0x34de0, 32}, absorb: kernel{0x34e20, 32}, encrypt: kernel{0x34e60, 32}, decrypt: kernel{0x34e40, 32}, finalize: kernel{0x34e80, 32}, finalizeMAC: kernel{0x34dc0, 32}},
-		{longest: 1073741824, seal: kernel{0x34ef0, 64}, open: kernel{0x34ee0, 64}, init: kernel{0x34ec0, 32}, absorb: kernel{0x34f00, 32}, encrypt: kernel{0x34f40, 32}, decrypt: kernel{0x34f20, 32}, finalize: kernel{0x34f60, 32}, finalizeMAC: kernel{0x34ea0, 32}},
-		{longest: 1073741824, seal: kernel{0x34fd0, 96}, open: kernel{0x34fc0, 96}, init: kernel{0x34fa0, 96}, absorb: kernel{0x34fe0, 64}, encrypt: kernel{0x35020, 64}, decrypt: kernel{0x35000, 64}, finalize: kernel{0x35040, 32}, finalizeMAC: kernel{0x34f80, 32}},
-	}},
-	{name: "vaes-avx2", zen: false, kernels: [6]kernels{
-		{longest: 1073741824, seal: kernel{0x350b0, 32}, open: kernel{0x350a0, 32}, init: kernel{0x35080, 32}, absorb: kernel{0x350c0, 32}, encrypt: kernel{0x35100, 32}, decrypt: kernel{0x350e0, 32}, finalize: kernel{0x35120, 32}, finalizeMAC: kernel{0x35060, 32}},
-		{longest: 1073741824, seal: kernel{0x35170, 64}, open: kernel{0x35160, 64}, init: kernel{0x34b40, 32}, absorb: kernel{0x35180, 32}, encrypt: kernel{0x351c0, 32}, decrypt: kernel{0x351a0, 32}, finalize: kernel{0x34be0, 32}, finalizeMAC: kernel{0x35140, 32}},
-		{longest: 8192, seal: kernel{0x34d30, 224}, open: kernel{0x34d20, 128}, init: kernel{0x34d00, 32}, absorb: kernel{0x351e0, 224}, encrypt: kernel{0x35220, 224}, decrypt: kernel{0x35200, 224}, finalize: kernel{0x34da0, 32}, finalizeMAC: kernel{0x34ce0, 448}},
-		{longest: 1073741824, seal: kernel{0x35250, 32}, open: kernel{0x35240, 32}, init: kernel{0x34de0, 32}, absorb: kernel{0x35260, 32}, encrypt: kernel{0x352a0, 32}, decrypt: kernel{0x35280, 32}, finalize: kernel{0x34e80, 32}, finalizeMAC: kernel{0x34dc0, 32}},
-		{longest: 1073741824, seal: kernel{0x352d0, 32}, open: kernel{0x352c0, 32}, init: kernel{0x34ec0, 32}, absorb: kernel{0x352e0, 32}, encrypt: kernel{0x35320, 32}, decrypt: kernel{0x35300, 32}, finalize: kernel{0x34f60, 32}, finalizeMAC: kernel{0x34ea0, 32}},
-		{longest: 1073741824, seal: kernel{0x34fd0, 96}, open: kernel{0x34fc0, 96}, init: kernel{0x34fa0, 96}, absorb: kernel{0x34fe0, 64}, encrypt: kernel{0x35020, 64}, decrypt: kernel{0x35000, 64}, finalize: kernel{0x35040, 32}, finalizeMAC: kernel{0x34f80, 32}},
-	}},
-	{name: "aesni-avx", zen: true, kernels: [6]kernels{
-		{longest: 1073741824, seal: kernel{0x34c50, 64}, open: kernel{0x34c40, 64}, init: kernel{0x34c20, 32}, absorb: kernel{0x34c60, 32}, encrypt: kernel{0x34ca0, 32}, decrypt: kernel{0x34c80, 32}, finalize: kernel{0x34cc0, 32}, finalizeMAC: kernel{0x34c00, 32}},
-		{longest: 8192, seal: kernel{0x35450, 160}, open: kernel{0x35440, 160}, init: kernel{0x35420, 64}, absorb: kernel{0x35460, 224}, encrypt: kernel{0x354a0, 224}, decrypt: kernel{0x35480, 224}, finalize: kernel{0x354c0, 64}, finalizeMAC: kernel{0x35400, 128}},
-		{longest: 0, init: kernel{0x35360, 96}, absorb: kernel{0x35380, 192}, encrypt: kernel{0x353c0, 192}, decrypt: kernel{0x353a0, 192}, finalize: kernel{0x353e0, 32}, finalizeMAC: kernel{0x35340, 160}},
-		{longest: 1073741824, seal: kernel{0x34e10, 64}, open: kernel{0x34e00, 64}, init: kernel{0x34de0, 32}, absorb: kernel{0x34e20, 32}, encrypt: kernel{0x34e60, 32}, decrypt: kernel{0x34e40, 32}, finalize: kernel{0x34e80, 32}, finalizeMAC: kernel{0x34dc0, 32}},
-		{longest: 1073741824, seal: kernel{0x35610, 64}, open: kernel{0x35600, 64}, init: kernel{0x355e0, 64}, absorb: kernel{0x35620, 64}, encrypt: kernel{0x35660, 64}, decrypt: kernel{0x35640, 64}, finalize: kernel{0x35680, 32}, finalizeMAC: kernel{0x355c0, 32}},
-		{longest: 8192, seal: kernel{0x35530, 192}, open: kernel{0x35520, 192}, init: kernel{0x35500, 64}, absorb: kernel{0x35540, 160}, encrypt: kernel{0x35580, 160}, decrypt: kernel{0x35560, 160}, finalize: kernel{0x355a0, 96}, finalizeMAC: kernel{0x354e0, 160}},
-	}},
-	{name: "aesni-avx", zen: false, kernels: [6]kernels{
-		{longest: 1073741824, seal: kernel{0x356d0, 64}, open: kernel{0x356c0, 64}, init: kernel{0x34c20, 32}, absorb: kernel{0x356e0, 32}, encrypt: kernel{0x35720, 32}, decrypt: kernel{0x35700, 32}, finalize: kernel{0x35740, 32}, finalizeMAC: kernel{0x356a0, 32}},
-		{longest: 8192, seal: kernel{0x35450, 160}, open: kernel{0x35440, 160}, init: kernel{0x35420, 64}, absorb: kernel{0x35760, 160}, encrypt: kernel{0x357a0, 160}, decrypt: kernel{0x35780, 160}, finalize: kernel{0x354c0, 64}, finalizeMAC: kernel{0x35400, 128}},
-		{longest: 0, init: kernel{0x35360, 96}, absorb: kernel{0x35380, 192}, encrypt: kernel{0x353c0, 192}, decrypt: kernel{0x353a0, 192}, finalize: kernel{0x353e0, 32}, finalizeMAC: kernel{0x35340, 160}},
-		{longest: 1073741824, seal: kernel{0x35810, 32}, open: kernel{0x35800, 32}, init: kernel{0x357e0, 32}, absorb: kernel{0x35820, 32}, encrypt: kernel{0x35860, 32}, decrypt: kernel{0x35840, 32}, finalize: kernel{0x35880, 32}, finalizeMAC: kernel{0x357c0, 32}},
-		{longest: 1073741824, seal: kernel{0x35610, 64}, open: kernel{0x35600, 64}, init: kernel{0x355e0, 64}, absorb: kernel{0x35620, 64}, encrypt: kernel{0x35660, 64}, decrypt: kernel{0x35640, 64}, finalize: kernel{0x35680, 32}, finalizeMAC: kernel{0x355c0, 32}},
-		{longest: 8192, seal: kernel{0x35530, 192}, open: kernel{0x35520, 192}, init: kernel{0x35500, 64}, absorb: kernel{0x35540, 160}, encrypt: kernel{0x35580, 160}, decrypt: kernel{0x35560, 160}, finalize: kernel{0x355a0, 96}, finalizeMAC: kernel{0x354e0, 160}},
-	}},
+// What advance does.
+const (
+	absorb  = 2
+	encrypt = 0
+	decrypt = 1
+)
+
+//go:noescape
+func vaesAVX512Seal128L(call *message)
+
+//go:noescape
+func vaesAVX512Open128L(call *message) bool
+
+//go:noescape
+func vaesAVX512Init128L(call *arguments)
+
+//go:noescape
+func vaesAVX512Advance128L(call *arguments)
+
+//go:noescape
+func vaesAVX512Finalize128L(call *arguments)
+
+//go:noescape
+func vaesAVX512Seal128X2(call *message)
+
+//go:noescape
+func vaesAVX512Open128X2(call *message) bool
+
+//go:noescape
+func vaesAVX512Init128X2(call *arguments)
+
+//go:noescape
+func vaesAVX512Advance128X2(call *arguments)
+
+//go:noescape
+func vaesAVX512Finalize128X2(call *arguments)
+
+//go:noescape
+func vaesAVX512Seal128X4(call *message)
+
+//go:noescape
+func vaesAVX512Open128X4(call *message) bool
+
+//go:noescape
+func vaesAVX512Init128X4(call *arguments)
+
+//go:noescape
+func vaesAVX512Advance128X4(call *arguments)
+
+//go:noescape
+func vaesAVX512Finalize128X4(call *arguments)
+
+//go:noescape
+func vaesAVX512Seal256(call *message)
+
+//go:noescape
+func vaesAVX512Open256(call *message) bool
+
+//go:noescape
+func vaesAVX512Init256(call *arguments)
+
+//go:noescape
+func vaesAVX512Advance256(call *arguments)
+
+//go:noescape
+func vaesAVX512Finalize256(call *arguments)
+
+//go:noescape
+func vaesAVX512Seal256X2(call *message)
+
+//go:noescape
+func vaesAVX512Open256X2(call *message) bool
+
+//go:noescape
+func vaesAVX512Init256X2(call *arguments)
+
+//go:noescape
+func vaesAVX512Advance256X2(call *arguments)
+
+//go:noescape
+func vaesAVX512Finalize256X2(call *arguments)
+
+//go:noescape
+func vaesAVX512Seal256X4(call *message)
+
+//go:noescape
+func vaesAVX512Open256X4(call *message) bool
+
+//go:noescape
+func vaesAVX512Init256X4(call *arguments)
+
+//go:noescape
+func vaesAVX512Advance256X4(call *arguments)
+
+//go:noescape
+func vaesAVX512Finalize256X4(call *arguments)
+
+//go:noescape
+func vaesAVX2Seal128L(call *message)
+
+//go:noescape
+func vaesAVX2Open128L(call *message) bool
+
+//go:noescape
+func vaesAVX2Init128L(call *arguments)
+
+//go:noescape
+func vaesAVX2Advance128L(call *arguments)
+
+//go:noescape
+func vaesAVX2Finalize128L(call *arguments)
+
+//go:noescape
+func vaesAVX2Seal128X2(call *message)
+
+//go:noescape
+func vaesAVX2Open128X2(call *message) bool
+
+//go:noescape
+func vaesAVX2Init128X2(call *arguments)
+
+//go:noescape
+func vaesAVX2Advance128X2(call *arguments)
+
+//go:noescape
+func vaesAVX2Finalize128X2(call *arguments)
+
+//go:noescape
+func vaesAVX2Seal128X4(call *message)
+
+//go:noescape
+func vaesAVX2Open128X4(call *message) bool
+
+//go:noescape
+func vaesAVX2Init128X4(call *arguments)
+
+//go:noescape
+func vaesAVX2Advance128X4(call *arguments)
+
+//go:noescape
+func vaesAVX2Finalize128X4(call *arguments)
+
+//go:noescape
+func vaesAVX2Seal256(call *message)
+
+//go:noescape
+func vaesAVX2Open256(call *message) bool
+
+//go:noescape
+func vaesAVX2Init256(call *arguments)
+
+//go:noescape
+func vaesAVX2Advance256(call *arguments)
+
+//go:noescape
+func vaesAVX2Finalize256(call *arguments)
+
+//go:noescape
+func vaesAVX2Seal256X2(call *message)
+
+//go:noescape
+func vaesAVX2Open256X2(call *message) bool
+
+//go:noescape
+func vaesAVX2Init256X2(call *arguments)
+
+//go:noescape
+func vaesAVX2Advance256X2(call *arguments)
+
+//go:noescape
+func vaesAVX2Finalize256X2(call *arguments)
+
+//go:noescape
+func vaesAVX2Seal256X4(call *message)
+
+//go:noescape
+func vaesAVX2Open256X4(call *message) bool
+
+//go:noescape
+func vaesAVX2Init256X4(call *arguments)
+
+//go:noescape
+func vaesAVX2Advance256X4(call *arguments)
+
+//go:noescape
+func vaesAVX2Finalize256X4(call *arguments)
+
+//go:noescape
+func aesniAVXSeal128L(call *message)
+
+//go:noescape
+func aesniAVXOpen128L(call *message) bool
+
+//go:noescape
+func aesniAVXInit128L(call *arguments)
+
+//go:noescape
+func aesniAVXAdvance128L(call *arguments)
+
+//go:noescape
+func aesniAVXFinalize128L(call *arguments)
+
+//go:noescape
+func aesniAVXSeal128X2(call *message)
+
+//go:noescape
+func aesniAVXOpen128X2(call *message) bool
+
+//go:noescape
+func aesniAVXInit128X2(call *arguments)
+
+//go:noescape
+func aesniAVXAdvance128X2(call *arguments)
+
+//go:noescape
+func aesniAVXFinalize128X2(call *arguments)
+
+//go:noescape
+func aesniAVXInit128X4(call *arguments)
+
+//go:noescape
+func aesniAVXAdvance128X4(call *arguments)
+
+//go:noescape
+func aesniAVXFinalize128X4(call *arguments)
+
+//go:noescape
+func aesniAVXSeal256X2(call *message)
+
+//go:noescape
+func aesniAVXOpen256X2(call *message) bool
+
+//go:noescape
+func aesniAVXInit256X2(call *arguments)
+
+//go:noescape
+func aesniAVXAdvance256X2(call *arguments)
+
+//go:noescape
+func aesniAVXFinalize256X2(call *arguments)
+
+//go:noescape
+func aesniAVXSeal256X4(call *message)
+
+//go:noescape
+func aesniAVXOpen256X4(call *message) bool
+
+//go:noescape
+func aesniAVXInit256X4(call *arguments)
+
+//go:noescape
+func aesniAVXAdvance256X4(call *arguments)
+
+//go:noescape
+func aesniAVXFinalize256X4(call *arguments)
+
+//go:noescape
+func vaesAVX2ZenSeal128L(call *message)
+
+//go:noescape
+func vaesAVX2ZenOpen128L(call *message) bool
+
+//go:noescape
+func vaesAVX2ZenAdvance128L(call *arguments)
+
+//go:noescape
+func vaesAVX2ZenFinalize128L(call *arguments)
+
+//go:noescape
+func vaesAVX2ZenSeal128X2(call *message)
+
+//go:noescape
+func vaesAVX2ZenOpen128X2(call *message) bool
+
+//go:noescape
+func vaesAVX2ZenAdvance128X2(call *arguments)
+
+var kernels128L = []kernels{
+	{backend: "vaes-avx512", longest: 1073741824,
+		seal: vaesAVX512Seal128L, open: vaesAVX512Open128L,
+		init: vaesAVX512Init128L, advance: vaesAVX512Advance128L, finalize: vaesAVX512Finalize128L},
+	{backend: "vaes-avx2", zen: true, longest: 1073741824,
+		seal: vaesAVX2ZenSeal128L, open: vaesAVX2ZenOpen128L,
+		init: aesniAVXInit128L, advance: vaesAVX2ZenAdvance128L, finalize: vaesAVX2ZenFinalize128L},
+	{backend: "vaes-avx2", longest: 1073741824,
+		seal: vaesAVX2Seal128L, open: vaesAVX2Open128L,
+		init: vaesAVX2Init128L, advance: vaesAVX2Advance128L, finalize: vaesAVX2Finalize128L},
+	{backend: "aesni-avx", zen: true, longest: 1073741824,
+		seal: vaesAVX2ZenSeal128L, open: vaesAVX2ZenOpen128L,
+		init: aesniAVXInit128L, advance: vaesAVX2ZenAdvance128L, finalize: vaesAVX2ZenFinalize128L},
+	{backend: "aesni-avx", longest: 1073741824,
+		seal: aesniAVXSeal128L, open: aesniAVXOpen128L,
+		init: aesniAVXInit128L, advance: aesniAVXAdvance128L, finalize: aesniAVXFinalize128L},
+}
+
+var kernels128X2 = []kernels{
+	{backend: "vaes-avx512", longest: 1073741824,
+		seal: vaesAVX512Seal128X2, open: vaesAVX512Open128X2,
+		init: vaesAVX512Init128X2, advance: vaesAVX512Advance128X2, finalize: vaesAVX512Finalize128X2},
+	{backend: "vaes-avx2", zen: true, longest: 1073741824,
+		seal: vaesAVX2ZenSeal128X2, open: vaesAVX2ZenOpen128X2,
+		init: vaesAVX2Init128X2, advance: vaesAVX2ZenAdvance128X2, finalize: vaesAVX2Finalize128X2},
+	{backend: "vaes-avx2", longest: 1073741824,
+		seal: vaesAVX2Seal128X2, open: vaesAVX2Open128X2,
+		init: vaesAVX2Init128X2, advance: vaesAVX2Advance128X2, finalize: vaesAVX2Finalize128X2},
+	{backend: "aesni-avx", longest: 8192,
+		seal: aesniAVXSeal128X2, open: aesniAVXOpen128X2,
+		init: aesniAVXInit128X2, advance: aesniAVXAdvance128X2, finalize: aesniAVXFinalize128X2},
+}
+
+var kernels128X4 = []kernels{
+	{backend: "vaes-avx512", longest: 1073741824,
+		seal: vaesAVX512Seal128X4, open: vaesAVX512Open128X4,
+		init: vaesAVX512Init128X4, advance: vaesAVX512Advance128X4, finalize: vaesAVX512Finalize128X4},
+	{backend: "vaes-avx2", longest: 8192,
+		seal: vaesAVX2Seal128X4, open: vaesAVX2Open128X4,
+		init: vaesAVX2Init128X4, advance: vaesAVX2Advance128X4, finalize: vaesAVX2Finalize128X4},
+	{backend: "aesni-avx",
+		init: aesniAVXInit128X4, advance: aesniAVXAdvance128X4, finalize: aesniAVXFinalize128X4},
+}
+
+var kernels256 = []kernels{
+	{backend: "vaes-avx512", longest: 1073741824,
+		seal: vaesAVX512Seal256, open: vaesAVX512Open256,
+		init: vaesAVX512Init256, advance: vaesAVX512Advance256, finalize: vaesAVX512Finalize256},
+	{backend: "vaes-avx2", longest: 1073741824,
+		seal: vaesAVX2Seal256, open: vaesAVX2Open256,
+		init: vaesAVX2Init256, advance: vaesAVX2Advance256, finalize: vaesAVX2Finalize256},
+	{backend: "aesni-avx", longest: 1073741824,
+		seal: vaesAVX2Seal256, open: vaesAVX2Open256,
+		init: vaesAVX2Init256, advance: vaesAVX2Advance256, finalize: vaesAVX2Finalize256},
+}
+
+var kernels256X2 = []kernels{
+	{backend: "vaes-avx512", longest: 1073741824,
+		seal: vaesAVX512Seal256X2, open: vaesAVX512Open256X2,
+		init: vaesAVX512Init256X2, advance: vaesAVX512Advance256X2, finalize: vaesAVX512Finalize256X2},
+	{backend: "vaes-avx2", longest: 1073741824,
+		seal: vaesAVX2Seal256X2, open: vaesAVX2Open256X2,
+		init: vaesAVX2Init256X2, advance: vaesAVX2Advance256X2, finalize: vaesAVX2Finalize256X2},
+	{backend: "aesni-avx", longest: 1073741824,
+		seal: aesniAVXSeal256X2, open: aesniAVXOpen256X2,
+		init: aesniAVXInit256X2, advance: aesniAVXAdvance256X2, finalize: aesniAVXFinalize256X2},
+}
+
+var kernels256X4 = []kernels{
+	{backend: "vaes-avx512", longest: 1073741824,
+		seal: vaesAVX512Seal256X4, open: vaesAVX512Open256X4,
+		init: vaesAVX512Init256X4, advance: vaesAVX512Advance256X4, finalize: vaesAVX512Finalize256X4},
+	{backend: "vaes-avx2", longest: 1073741824,
+		seal: vaesAVX2Seal256X4, open: vaesAVX2Open256X4,
+		init: vaesAVX2Init256X4, advance: vaesAVX2Advance256X4, finalize: vaesAVX2Finalize256X4},
+	{backend: "aesni-avx", longest: 8192,
+		seal: aesniAVXSeal256X4, open: aesniAVXOpen256X4,
+		init: aesniAVXInit256X4, advance: aesniAVXAdvance256X4, finalize: aesniAVXFinalize256X4},
+}
+
+// lane128 are kernels for one lane, with the standard's state.
+var lane128 = kernels{
+	advance: aesniAVXAdvance128L, finalize: aesniAVXFinalize128L,
+}
+
+// lane256 are kernels for one lane, with the standard's state.
+var lane256 = kernels{
+	advance: vaesAVX2Advance256, finalize: vaesAVX2Finalize256,
 }

@@ -4,14 +4,81 @@
 
 package palladion
 
-// compiled lists the backends, the fastest first.
-var compiled = [...]backend{
-	{name: "armv8-aes", zen: false, kernels: [6]kernels{
-		{longest: 1073741824, seal: kernel{0x11488, 448}, open: kernel{0x11484, 448}, init: kernel{0x11470, 64}, absorb: kernel{0x1148c, 384}, encrypt: kernel{0x114ac, 384}, decrypt: kernel{0x1149c, 384}, finalize: kernel{0x114bc, 32}, finalizeMAC: kernel{0x1145c, 32}},
-		{longest: 0, init: kernel{0x114e4, 96}, absorb: kernel{0x114f8, 352}, encrypt: kernel{0x11518, 352}, decrypt: kernel{0x11508, 352}, finalize: kernel{0x11528, 32}, finalizeMAC: kernel{0x114d0, 96}},
-		{longest: 0, init: kernel{0x11550, 64}, absorb: kernel{0x11564, 352}, encrypt: kernel{0x11584, 352}, decrypt: kernel{0x11574, 352}, finalize: kernel{0x11594, 32}, finalizeMAC: kernel{0x1153c, 96}},
-		{longest: 1073741824, seal: kernel{0x1133c, 288}, open: kernel{0x11338, 320}, init: kernel{0x11324, 32}, absorb: kernel{0x11340, 256}, encrypt: kernel{0x11360, 256}, decrypt: kernel{0x11350, 256}, finalize: kernel{0x11370, 32}, finalizeMAC: kernel{0x11310, 32}},
-		{longest: 0, init: kernel{0x11398, 32}, absorb: kernel{0x113ac, 224}, encrypt: kernel{0x113cc, 224}, decrypt: kernel{0x113bc, 224}, finalize: kernel{0x113dc, 32}, finalizeMAC: kernel{0x11384, 128}},
-		{longest: 0, init: kernel{0x11404, 32}, absorb: kernel{0x11418, 256}, encrypt: kernel{0x11438, 256}, decrypt: kernel{0x11428, 256}, finalize: kernel{0x11448, 32}, finalizeMAC: kernel{0x113f0, 64}},
-	}},
+// What advance does.
+const (
+	absorb  = 2
+	encrypt = 0
+	decrypt = 1
+)
+
+//go:noescape
+func armAESSeal128L(call *message)
+
+//go:noescape
+func armAESOpen128L(call *message) bool
+
+//go:noescape
+func armAESInit128All(call *arguments)
+
+//go:noescape
+func armAESAdvance128All(call *arguments)
+
+//go:noescape
+func armAESFinalize128All(call *arguments)
+
+//go:noescape
+func armAESSeal256(call *message)
+
+//go:noescape
+func armAESOpen256(call *message) bool
+
+//go:noescape
+func armAESInit256All(call *arguments)
+
+//go:noescape
+func armAESAdvance256All(call *arguments)
+
+//go:noescape
+func armAESFinalize256All(call *arguments)
+
+var kernels128L = []kernels{
+	{backend: "armv8-aes", longest: 1073741824,
+		seal: armAESSeal128L, open: armAESOpen128L,
+		init: armAESInit128All, advance: armAESAdvance128All, finalize: armAESFinalize128All},
+}
+
+var kernels128X2 = []kernels{
+	{backend: "armv8-aes",
+		init: armAESInit128All, advance: armAESAdvance128All, finalize: armAESFinalize128All},
+}
+
+var kernels128X4 = []kernels{
+	{backend: "armv8-aes",
+		init: armAESInit128All, advance: armAESAdvance128All, finalize: armAESFinalize128All},
+}
+
+var kernels256 = []kernels{
+	{backend: "armv8-aes", longest: 1073741824,
+		seal: armAESSeal256, open: armAESOpen256,
+		init: armAESInit256All, advance: armAESAdvance256All, finalize: armAESFinalize256All},
+}
+
+var kernels256X2 = []kernels{
+	{backend: "armv8-aes",
+		init: armAESInit256All, advance: armAESAdvance256All, finalize: armAESFinalize256All},
+}
+
+var kernels256X4 = []kernels{
+	{backend: "armv8-aes",
+		init: armAESInit256All, advance: armAESAdvance256All, finalize: armAESFinalize256All},
+}
+
+// lane128 are kernels for one lane, with the standard's state.
+var lane128 = kernels{
+	advance: armAESAdvance128All, finalize: armAESFinalize128All,
+}
+
+// lane256 are kernels for one lane, with the standard's state.
+var lane256 = kernels{
+	advance: armAESAdvance256All, finalize: armAESFinalize256All,
 }

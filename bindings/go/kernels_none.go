@@ -5,22 +5,32 @@ package palladion
 // Backend returns the name of the implementation in use: "portable".
 func Backend() string { return portable }
 
-type engine struct{ seal, open kernel }
+type engine struct{}
 
-type kernel struct{}
+func (engine) sealMessage(*message) { panic("unreachable") }
 
-func (kernel) runMessage(*message) bool { panic("unreachable") }
+func (engine) openMessage(*message) bool { panic("unreachable") }
 
-func (c *core) choose() error {
+type choice struct{ variant Variant }
+
+var (
+	choice128L  = choice{AEGIS128L}
+	choice128X2 = choice{AEGIS128X2}
+	choice128X4 = choice{AEGIS128X4}
+	choice256   = choice{AEGIS256}
+	choice256X2 = choice{AEGIS256X2}
+	choice256X4 = choice{AEGIS256X4}
+)
+
+func (v Variant) choice() *choice { return &choice{v} }
+
+// newCore returns an error if PALLADION_BACKEND names no backend that runs here.
+func newCore(choice *choice) (core, error) {
 	if name := asked(); name != "" && name != portable {
-		return errNoBackend(name)
+		return core{}, errNoBackend(name)
 	}
-	return nil
+	return core{variant: choice.variant, longest: -1}, nil
 }
-
-type state struct{ generic genericState }
-
-func (s *state) copyFrom(t *state) { *s = *t }
 
 func (c *core) init(s *state, key *[32]byte, nonce []byte) { s.generic.init(c.variant, key, nonce) }
 

@@ -9,27 +9,52 @@ import (
 	"testing"
 )
 
+// useEach runs a function with each set of kernels that this CPU can run, for all variants, and
+// last with the portable implementation.
+func useEach(run func(name string)) {
+	var before [AEGIS256X4 + 1]*kernels
+	for v := AEGIS128L; v <= AEGIS256X4; v++ {
+		before[v], _ = v.choice().chosen()
+	}
+	defer func() {
+		for v := AEGIS128L; v <= AEGIS256X4; v++ {
+			v.choice().kernels = before[v]
+		}
+	}()
+	for _, one := range *choice128L.compiled {
+		if !one.runs() {
+			continue
+		}
+		for v := AEGIS128L; v <= AEGIS256X4; v++ {
+			all := *v.choice().compiled
+			for i := range all { // the last one that fits: those for Zen come first
+				if k := &all[i]; k.backend == one.backend && (one.zen || !k.zen) {
+					v.choice().kernels = k
+					if k.zen {
+						break
+					}
+				}
+			}
+		}
+		name := one.backend
+		if one.zen {
+			name += "-zen"
+		}
+		run(name)
+	}
+	usePortable()
+	run(portable)
+}
+
+func usePortable() {
+	for v := AEGIS128L; v <= AEGIS256X4; v++ {
+		v.choice().kernels = nil
+	}
+}
+
 // onEachBackend runs a test on each backend that this CPU has, and last on the portable one.
 func onEachBackend(t *testing.T, test func(t *testing.T)) {
-	before, err := current()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { active = before }()
-	for i := range compiled {
-		if b := &compiled[i]; b.runs() && b.isRight() {
-			active = b
-			name := b.name
-			if b.zen {
-				name += "-zen"
-			}
-			t.Run(name, test)
-		} else {
-			t.Log("not on this CPU:", b.name)
-		}
-	}
-	active = nil
-	t.Run(portable, test)
+	useEach(func(name string) { t.Run(name, test) })
 }
 
 // TestBackendsAgree makes random calls on each backend and on the portable one, which computes the
@@ -85,13 +110,13 @@ func compare(t *testing.T, random *rand.Rand, v Variant, textLen, adLen int) {
 		rest = rest[n:]
 	}
 
-	chosen := active
-	active = nil
+	chosen := v.choice().kernels
+	v.choice().kernels = nil
 	other, _ := NewWithTagSize(v, key, tagSize)
 	expected := other.Seal(nil, nonce, text, ad)
 	otherMAC, _ := NewMAC(v, key, nonce, tagSize)
 	otherMAC.Write(ad)
-	active = chosen
+	v.choice().kernels = chosen
 
 	if !bytes.Equal(sealed, expected) {
 		t.Fatalf("Seal differs: %s", what)
@@ -125,18 +150,11 @@ func compare(t *testing.T, random *rand.Rand, v Variant, textLen, adLen int) {
 
 // TestTables checks that every backend has all kernels that are called.
 func TestTables(t *testing.T) {
-	for _, b := range compiled {
-		for i, k := range b.kernels {
-			v := AEGIS128L + Variant(i)
-			for _, kernel := range []kernel{
-				k.init, k.absorb, k.encrypt, k.decrypt, k.finalize, k.finalizeMAC,
-			} {
-				if kernel.stack == 0 || kernel.stack%32 != 0 {
-					t.Errorf("%s, %v: a kernel has %d bytes of stack", b.name, v, kernel.stack)
-				}
-			}
-			if (k.longest > 0) != (k.seal.stack > 0) || (k.longest > 0) != (k.open.stack > 0) {
-				t.Errorf("%s, %v: longest is %d", b.name, v, k.longest)
+	for v := AEGIS128L; v <= AEGIS256X4; v++ {
+		for _, k := range *v.choice().compiled {
+			if k.init == nil || k.advance == nil || k.finalize == nil ||
+				(k.longest > 0) != (k.seal != nil) || (k.longest > 0) != (k.open != nil) {
+				t.Errorf("%s, %v: kernels are missing", k.backend, v)
 			}
 		}
 	}
@@ -144,27 +162,32 @@ func TestTables(t *testing.T) {
 
 // TestWrongKernels checks that kernels that compute something else are not used.
 func TestWrongKernels(t *testing.T) {
-	onEachBackend(t, func(t *testing.T) {
-		if active == nil {
-			return
+	wrong := func(a *arguments) {
+		if a.work != absorb {
+			a.work ^= encrypt ^ decrypt
 		}
-		for v := range active.kernels {
-			if !active.isRight() {
-				t.Fatal("a right backend is refused")
+	}
+	for v := AEGIS128L; v <= AEGIS256X4; v++ {
+		for _, right := range *v.choice().compiled {
+			if !right.runs() {
+				continue
+			}
+			if !right.isRight(v) {
+				t.Fatal("right kernels are refused")
 			}
 			for _, change := range []func(k *kernels){
-				func(k *kernels) { k.encrypt = k.decrypt },
-				func(k *kernels) { k.decrypt = k.encrypt },
-				func(k *kernels) { k.finalize = k.finalizeMAC },
+				func(k *kernels) { k.advance = func(a *arguments) { wrong(a); right.advance(a) } },
+				func(k *kernels) { k.finalize = func(a *arguments) { a.bits++; right.finalize(a) } },
+				func(k *kernels) { k.init = func(a *arguments) { a.key = a.nonce; right.init(a) } },
 			} {
-				wrong := *active
-				change(&wrong.kernels[v])
-				if wrong.isRight() {
-					t.Fatal("a wrong backend is accepted")
+				k := right
+				change(&k)
+				if k.isRight(v) {
+					t.Fatal("wrong kernels are accepted")
 				}
 			}
 		}
-	})
+	}
 }
 
 // TestDeepStacks calls kernels with every amount of stack left, so that their frames cross the end
@@ -202,6 +225,25 @@ func dive(depth int, f func()) byte {
 	return frame[0]
 }
 
+// BenchmarkBackends measures each set of kernels that this CPU can run.
+func BenchmarkBackends(b *testing.B) {
+	useEach(func(name string) {
+		for v := AEGIS128L; v <= AEGIS256X4; v++ {
+			for _, size := range []int{64, 4096, 65536} {
+				b.Run(fmt.Sprintf("%s/%v/%d", name, v, size), func(b *testing.B) {
+					a, _ := New(v, make([]byte, v.KeySize()))
+					nonce, text := make([]byte, v.NonceSize()), make([]byte, size)
+					out := make([]byte, 0, size+32)
+					b.SetBytes(int64(size))
+					for b.Loop() {
+						a.Seal(out, nonce, text, nil)
+					}
+				})
+			}
+		}
+	})
+}
+
 func FuzzBackends(f *testing.F) {
 	f.Add([]byte("key"), []byte("nonce"), []byte("ad"), []byte("text"), uint8(0))
 	f.Fuzz(func(t *testing.T, key, nonce, ad, text []byte, choice uint8) {
@@ -209,17 +251,18 @@ func FuzzBackends(f *testing.F) {
 		var k, n [32]byte
 		copy(k[:], key)
 		copy(n[:], nonce)
-		sealed := map[string][]byte{}
-		chosen, _ := current()
-		for _, active = range []*backend{chosen, nil} {
+		var sealed [2][]byte
+		chosen, _ := v.choice().chosen()
+		for i, k2 := range []*kernels{chosen, nil} {
+			v.choice().kernels = k2
 			a, err := New(v, k[:v.KeySize()])
 			if err != nil {
 				t.Fatal(err)
 			}
-			sealed[Backend()] = a.Seal(nil, n[:v.NonceSize()], text, ad)
+			sealed[i] = a.Seal(nil, n[:v.NonceSize()], text, ad)
 		}
-		active = chosen
-		if !bytes.Equal(sealed[Backend()], sealed[portable]) {
+		v.choice().kernels = chosen
+		if !bytes.Equal(sealed[0], sealed[1]) {
 			t.Fatalf("%s and %s differ", Backend(), portable)
 		}
 	})

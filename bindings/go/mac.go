@@ -2,19 +2,26 @@ package palladion
 
 import (
 	"crypto/subtle"
+	"fmt"
 	"hash"
 )
 
 // A MAC authenticates data with a key. It implements [hash.Hash] and [hash.Cloner]. Do not use the
-// key for encryption too.
+// key for encryption too. Make it with [NewMAC]: the zero value has no key, and panics when it is
+// used.
 type MAC struct {
 	core
-	key, nonce [32]byte
-	tagSize    int
-	state      *state
+	tagSize  int
+	buffered int
+	len      uint64
+	secrets  *macSecrets // nil in the zero value and once it is wiped
+}
+
+// macSecrets are apart because package fmt prints pointers in structs, not what they point to.
+type macSecrets struct {
+	state      state     // first, where it is aligned
 	buffer     [128]byte // the beginning of a step
-	buffered   int
-	len        uint64
+	key, nonce [32]byte
 }
 
 var _ hash.Cloner = (*MAC)(nil)
@@ -29,26 +36,39 @@ func NewMAC(variant Variant, key, nonce []byte, tagSize int) (*MAC, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &MAC{core: c, tagSize: tagSize, state: newState()}
-	copy(m.key[:], key)
-	copy(m.nonce[:], nonce)
+	m := &MAC{core: c, tagSize: tagSize, secrets: new(macSecrets)}
+	copy(m.secrets.key[:], key)
+	copy(m.secrets.nonce[:], nonce)
 	m.Reset()
 	return m, nil
 }
 
+// check panics if there is no key.
+func (m *MAC) check() {
+	if m.secrets == nil {
+		panic("palladion: use of a MAC that was wiped, or not made by NewMAC")
+	}
+}
+
+// Format writes the type and the variant, and hides the key, under every verb.
+func (m MAC) Format(f fmt.State, _ rune) { format(f, "MAC", m.variant) }
+
 // Reset discards all data.
 func (m *MAC) Reset() {
-	m.init(m.state, &m.key, m.nonce[:])
-	clear(m.buffer[:])
+	m.check()
+	s := m.secrets
+	m.init(&s.state, &s.key, s.nonce[:])
+	clear(s.buffer[:])
 	m.buffered, m.len = 0, 0
 }
 
 // Clone returns a copy. To authenticate many messages with one key and nonce, clone a MAC that has
 // no data: that saves the initialisation.
 func (m *MAC) Clone() (hash.Cloner, error) {
+	m.check()
 	clone := *m
-	clone.state = newState()
-	clone.state.copyFrom(m.state)
+	clone.secrets = new(macSecrets)
+	*clone.secrets = *m.secrets
 	return &clone, nil
 }
 
@@ -60,29 +80,31 @@ func (m *MAC) BlockSize() int { return m.variant.rate() }
 
 // Write adds data. It never fails.
 func (m *MAC) Write(data []byte) (int, error) {
-	rate, n := m.variant.rate(), len(data)
+	m.check()
+	s, rate, n := m.secrets, m.variant.rate(), len(data)
 	m.len += uint64(n)
 	if m.buffered > 0 {
-		copied := copy(m.buffer[m.buffered:rate], data)
+		copied := copy(s.buffer[m.buffered:rate], data)
 		m.buffered += copied
 		if m.buffered < rate {
 			return n, nil
 		}
-		m.absorb(m.state, m.buffer[:rate])
+		m.absorb(&s.state, s.buffer[:rate])
 		data, m.buffered = data[copied:], 0
 	}
 	whole := len(data) - len(data)%rate
-	m.absorb(m.state, data[:whole])
-	m.buffered = copy(m.buffer[:], data[whole:])
+	m.absorb(&s.state, data[:whole])
+	m.buffered = copy(s.buffer[:], data[whole:])
 	return n, nil
 }
 
 // Sum appends the tag of all the data to b. More data may follow.
 func (m *MAC) Sum(b []byte) []byte {
+	m.check()
 	head, tag := sliceForAppend(b, m.tagSize)
 	s := states.Get().(*state)
-	s.copyFrom(m.state)
-	m.absorb(s, m.buffer[:m.buffered])
+	*s = m.secrets.state
+	m.absorb(s, m.secrets.buffer[:m.buffered])
 	m.finalizeMAC(s, m.len, tag)
 	s.release()
 	return head
@@ -95,10 +117,10 @@ func (m *MAC) Verify(tag []byte) bool {
 	return subtle.ConstantTimeCompare(m.Sum(expected[:0]), tag) == 1
 }
 
-// Wipe zeroes the key, the state and the data. The MAC cannot be used afterwards.
+// Wipe zeroes the key, the state and the data. Any later use panics.
 func (m *MAC) Wipe() {
-	if m.state != nil {
-		*m.state = state{}
+	if m.secrets != nil {
+		*m.secrets = macSecrets{}
 	}
 	*m = MAC{}
 }

@@ -37,6 +37,8 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"errors"
+	"fmt"
+	"io"
 	"strconv"
 )
 
@@ -117,12 +119,18 @@ var ErrOpen = errors.New("palladion: message authentication failed")
 const TagSize = 32
 
 // An AEAD encrypts and authenticates messages. It implements [cipher.AEAD]. Several goroutines may
-// use it at once.
+// use it at once. Make it with [New]: the zero value has no key, and panics when it is used.
 type AEAD struct {
 	core
-	key       [32]byte
-	nonceSize int // -1 once it is wiped
-	tagSize   int
+	key      *[32]byte // of an allocated
+	notNonce int       // ^NonceSize(); 0, which no length has, in the zero value and once it is wiped
+	tagSize  int
+}
+
+// allocated is an AEAD and its key. Package fmt prints pointers in structs, not what they point to.
+type allocated struct {
+	AEAD
+	bytes [32]byte
 }
 
 var _ cipher.AEAD = (*AEAD)(nil)
@@ -140,13 +148,41 @@ func NewWithTagSize(variant Variant, key []byte, tagSize int) (*AEAD, error) {
 	if err := check(variant, key, tagSize); err != nil {
 		return nil, err
 	}
-	c, err := newCore(variant)
+	return newAEAD(variant.choice(), key, tagSize)
+}
+
+// NewAEGIS128L is New(AEGIS128L, key). A program that makes its AEADs with functions for single
+// variants carries the kernels of these variants only.
+func NewAEGIS128L(key []byte) (*AEAD, error) { return newAEAD(&choice128L, key, TagSize) }
+
+// NewAEGIS128X2 is New(AEGIS128X2, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS128X2(key []byte) (*AEAD, error) { return newAEAD(&choice128X2, key, TagSize) }
+
+// NewAEGIS128X4 is New(AEGIS128X4, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS128X4(key []byte) (*AEAD, error) { return newAEAD(&choice128X4, key, TagSize) }
+
+// NewAEGIS256 is New(AEGIS256, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS256(key []byte) (*AEAD, error) { return newAEAD(&choice256, key, TagSize) }
+
+// NewAEGIS256X2 is New(AEGIS256X2, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS256X2(key []byte) (*AEAD, error) { return newAEAD(&choice256X2, key, TagSize) }
+
+// NewAEGIS256X4 is New(AEGIS256X4, key) for programs with few variants: see [NewAEGIS128L].
+func NewAEGIS256X4(key []byte) (*AEAD, error) { return newAEAD(&choice256X4, key, TagSize) }
+
+func newAEAD(choice *choice, key []byte, tagSize int) (*AEAD, error) {
+	variant := choice.variant
+	if err := check(variant, key, tagSize); err != nil {
+		return nil, err
+	}
+	c, err := newCore(choice)
 	if err != nil {
 		return nil, err
 	}
-	a := &AEAD{core: c, nonceSize: variant.NonceSize(), tagSize: tagSize}
+	a := &allocated{AEAD: AEAD{core: c, notNonce: ^variant.NonceSize(), tagSize: tagSize}}
+	a.key = &a.bytes
 	copy(a.key[:], key)
-	return a, nil
+	return &a.AEAD, nil
 }
 
 // check returns the error for a variant, a key's length or a tag's length that does not exist.
@@ -175,13 +211,20 @@ func (a *AEAD) Variant() Variant { return a.variant }
 // String returns the name of the variant, and hides the key.
 func (a *AEAD) String() string { return a.variant.String() }
 
-// GoString hides the key.
-func (a *AEAD) GoString() string { return "palladion.AEAD(" + a.variant.String() + ")" }
+// Format writes the type and the variant, and hides the key, under every verb.
+func (a AEAD) Format(f fmt.State, _ rune) { format(f, "AEAD", a.variant) }
+
+// format writes what package fmt prints of a value with secrets.
+func format(w io.Writer, name string, v Variant) {
+	io.WriteString(w, "palladion."+name+"("+v.String()+")")
+}
 
 // Wipe zeroes the key. Any later use panics.
 func (a *AEAD) Wipe() {
-	clear(a.key[:])
-	a.nonceSize = -1
+	if a.key != nil {
+		clear(a.key[:])
+	}
+	a.notNonce = 0
 }
 
 // Seal encrypts and authenticates plaintext, authenticates additionalData, appends the ciphertext
@@ -193,7 +236,7 @@ func (a *AEAD) Wipe() {
 // overlaps additionalData, or if the nonce has a wrong length.
 func (a *AEAD) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 	// Written out down to the kernel: for 64 bytes, calls in between would take half as long as it.
-	if len(nonce) != a.nonceSize {
+	if ^len(nonce) != a.notNonce {
 		a.refuse()
 	}
 	n := len(plaintext)
@@ -206,8 +249,8 @@ func (a *AEAD) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 		return head
 	}
 	var m message
-	m.set(&a.key, nonce, additionalData, out[:n], plaintext, out[n:])
-	a.engine.seal.runMessage(&m)
+	m.set(a.key, nonce, additionalData, out[:n], plaintext, out[n:])
+	a.sealMessage(&m)
 	return head
 }
 
@@ -219,7 +262,7 @@ func (a *AEAD) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 // output, use ciphertext[:0] as dst. If the message is not authentic, the error is [ErrOpen], and
 // what was written past the end of dst is zeroed. Open panics where Seal does.
 func (a *AEAD) Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error) {
-	if len(nonce) != a.nonceSize {
+	if ^len(nonce) != a.notNonce {
 		a.refuse()
 	}
 	if len(ciphertext) < a.tagSize {
@@ -238,8 +281,8 @@ func (a *AEAD) Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, erro
 		return head, nil
 	}
 	var m message
-	m.set(&a.key, nonce, additionalData, out, ciphertext[:n], ciphertext[n:])
-	if !a.engine.open.runMessage(&m) {
+	m.set(a.key, nonce, additionalData, out, ciphertext[:n], ciphertext[n:])
+	if !a.openMessage(&m) {
 		clear(out)
 		return nil, ErrOpen
 	}
@@ -248,14 +291,14 @@ func (a *AEAD) Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, erro
 
 // check panics if the nonce has a wrong length, or the key was wiped.
 func (a *AEAD) check(nonce []byte) {
-	if len(nonce) != a.nonceSize {
+	if ^len(nonce) != a.notNonce {
 		a.refuse()
 	}
 }
 
 func (a *AEAD) refuse() {
-	if a.nonceSize < 0 {
-		panic("palladion: use of a wiped key")
+	if a.notNonce == 0 {
+		panic("palladion: use of an AEAD that was wiped, or not made by New")
 	}
 	panic("palladion: incorrect nonce length given to " + a.variant.String())
 }
@@ -266,7 +309,7 @@ func (a *AEAD) seal(out, nonce, plaintext, additionalData []byte) {
 		nonce = bytes.Clone(nonce)
 	}
 	n := len(plaintext)
-	a.core.seal(&a.key, nonce, additionalData, out[:n], plaintext, out[n:])
+	a.core.seal(a.key, nonce, additionalData, out[:n], plaintext, out[n:])
 }
 
 // open writes the plaintext to out and returns whether it is authentic; if not, out is zeroed.
@@ -279,7 +322,7 @@ func (a *AEAD) open(out, nonce, ciphertext, additionalData []byte) bool {
 	if anyOverlap(out, tag) {
 		tag = bytes.Clone(tag)
 	}
-	if !a.core.open(&a.key, nonce, additionalData, out, ciphertext[:n], tag) {
+	if !a.core.open(a.key, nonce, additionalData, out, ciphertext[:n], tag) {
 		clear(out)
 		return false
 	}

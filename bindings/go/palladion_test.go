@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -349,22 +348,16 @@ func TestWriterAfterAPanic(t *testing.T) {
 	}
 }
 
-// TestSecrets prints what has keys, and wipes twice what can be wiped.
-func TestSecrets(t *testing.T) {
-	a := must(palladion.New(palladion.AEGIS256, fill(0xAB, 32)))
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
-		if s := fmt.Sprintf(verb, a); strings.Contains(s, "171") || strings.Contains(s, "0xab") {
-			t.Errorf("%s: %s", verb, s)
-		}
-	}
-	a.Wipe()
-	a.Wipe()
+// TestWipedTwice wipes twice what can be wiped.
+func TestWipedTwice(t *testing.T) {
+	a := must(palladion.New(palladion.AEGIS256, fill(1, 32)))
 	m := must(palladion.NewMAC(palladion.AEGIS256, fill(1, 32), fill(2, 32), 32))
-	m.Wipe()
-	m.Wipe()
 	k := must(palladion.NewKeyStream(palladion.AEGIS256, fill(1, 32), fill(2, 32)))
-	k.Wipe()
-	k.Wipe()
+	for range 2 {
+		a.Wipe()
+		m.Wipe()
+		k.Wipe()
+	}
 }
 
 // TestGoroutines uses one AEAD in many goroutines.

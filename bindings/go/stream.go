@@ -3,17 +3,24 @@ package palladion
 import (
 	"crypto/cipher"
 	"crypto/subtle"
+	"fmt"
 	"io"
 )
 
 // A KeyStream is the stream of bytes that AEGIS adds to messages: as [io.Reader], a generator of
 // pseudorandom bytes; as [cipher.Stream], encryption without authentication. Do not use the key and
-// nonce of a KeyStream for anything else.
+// nonce of a KeyStream for anything else. Make it with [NewKeyStream]: the zero value has no key,
+// and panics when it is used.
 type KeyStream struct {
 	core
-	state  *state
-	buffer [128]byte // a step
-	left   []byte    // what is left of it
+	left    int            // bytes of the step that are not yet read
+	secrets *streamSecrets // nil in the zero value and once it is wiped
+}
+
+// streamSecrets are apart because package fmt prints pointers in structs, not what they point to.
+type streamSecrets struct {
+	state state     // first, where it is aligned
+	step  [128]byte // at the end of it, the bytes that are left
 }
 
 var (
@@ -32,30 +39,42 @@ func NewKeyStream(variant Variant, key, nonce []byte) (*KeyStream, error) {
 	var k, n [32]byte
 	copy(k[:], key)
 	copy(n[:], nonce)
-	s := &KeyStream{core: c, state: newState()}
-	s.init(s.state, &k, n[:])
+	s := &KeyStream{core: c, secrets: new(streamSecrets)}
+	s.init(&s.secrets.state, &k, n[:])
 	clear(k[:])
 	return s, nil
 }
 
+// check panics if there is no key.
+func (s *KeyStream) check() {
+	if s.secrets == nil {
+		panic("palladion: use of a KeyStream that was wiped, or not made by NewKeyStream")
+	}
+}
+
+// Format writes the type and the variant, and hides the state, under every verb.
+func (s KeyStream) Format(f fmt.State, _ rune) { format(f, "KeyStream", s.variant) }
+
 // Read fills b with the next bytes of the key stream. It never fails.
 func (s *KeyStream) Read(b []byte) (int, error) {
-	n := copy(b, s.left)
-	clear(s.left[:n])
-	s.left = s.left[n:]
+	s.check()
+	rate, state := s.variant.rate(), &s.secrets.state
+	step := s.secrets.step[:rate]
+	left := step[rate-s.left:]
+	n := copy(b, left)
+	clear(left[:n])
+	s.left -= n
 	rest := b[n:]
-	rate := s.variant.rate()
 	// The key stream is the ciphertext of zeros.
 	whole := rest[:len(rest)-len(rest)%rate]
 	clear(whole)
-	s.crypt(s.state, whole, whole, true)
+	s.crypt(state, whole, whole, true)
 	if rest = rest[len(whole):]; len(rest) > 0 {
-		step := s.buffer[:rate]
 		clear(step)
-		s.crypt(s.state, step, step, true)
+		s.crypt(state, step, step, true)
 		used := copy(rest, step)
 		clear(step[:used])
-		s.left = step[used:]
+		s.left = rate - used
 	}
 	return len(b), nil
 }
@@ -63,6 +82,7 @@ func (s *KeyStream) Read(b []byte) (int, error) {
 // XORKeyStream XORs each byte of src with the next byte of the key stream and writes the result to
 // dst, which is at least as long. The two must overlap entirely or not at all; it panics otherwise.
 func (s *KeyStream) XORKeyStream(dst, src []byte) {
+	s.check()
 	if len(dst) < len(src) {
 		panic("palladion: output smaller than input")
 	}
@@ -78,10 +98,10 @@ func (s *KeyStream) XORKeyStream(dst, src []byte) {
 	clear(stream[:])
 }
 
-// Wipe zeroes the state. The key stream cannot be used afterwards.
+// Wipe zeroes the state. Any later use panics.
 func (s *KeyStream) Wipe() {
-	if s.state != nil {
-		*s.state = state{}
+	if s.secrets != nil {
+		*s.secrets = streamSecrets{}
 	}
 	*s = KeyStream{}
 }

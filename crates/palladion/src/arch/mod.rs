@@ -33,7 +33,7 @@ cfg_if! {
         pub(crate) mod x86;
         use x86 as cpu;
     } else if #[cfg(all(target_arch = "aarch64", target_endian = "little"))] {
-        mod aarch64;
+        pub(crate) mod aarch64;
         use aarch64 as cpu;
     } else if #[cfg(all(
         target_arch = "arm",

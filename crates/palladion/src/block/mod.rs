@@ -2,6 +2,7 @@
 //! AEGIS needs. Each instruction set implements these traits once; the state machines know nothing
 //! else about the CPU.
 
+#[cfg(not(palladion_kernels))]
 use subtle::ConstantTimeEq;
 
 mod general;
@@ -111,6 +112,10 @@ pub(crate) unsafe trait Blocks: Vector {
         unsafe { Self::splat(block.as_ptr()) }
     }
 
+    /// Whether parts are loaded and stored with masks, which needs little code.
+    #[cfg(palladion_kernels)]
+    const MASKS: bool = false;
+
     /// Loads `len` bytes and fills the rest with zeros.
     ///
     /// # Safety
@@ -140,7 +145,11 @@ pub(crate) unsafe trait Blocks: Vector {
         let mut words = [0u64; 2 * MAX_LANES];
         // SAFETY: `words` is as wide as the widest vector.
         unsafe { self.store(words.as_mut_ptr().cast()) };
-        words.iter().fold(0, |sum, word| sum | word).ct_eq(&0).into()
+        let sum = words.iter().fold(0, |sum, word| sum | word);
+        #[cfg(palladion_kernels)] // `ct_eq` would be a call
+        return crate::memory::hidden(sum as usize) == 0;
+        #[cfg(not(palladion_kernels))]
+        sum.ct_eq(&0).into()
     }
 
     /// Returns lane 0.

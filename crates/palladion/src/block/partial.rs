@@ -36,6 +36,68 @@ unsafe fn copy(src: *const u8, dst: *mut u8, len: usize) {
     }
 }
 
+/// Copies like [`copy`], with little code: words from the end, of which the last may overlap, or
+/// bytes.
+///
+/// # Safety
+/// The same as for [`copy`].
+#[cfg(palladion_kernels)]
+#[inline(always)]
+pub(crate) unsafe fn copy_in_loops(src: *const u8, dst: *mut u8, len: usize) {
+    // SAFETY: the caller promises the memory, in which each piece lies. The compiler would unroll
+    // the loops, or call `memcpy`.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::asm!(
+            "sub {n}, 8",
+            "jae 3f",
+            "add {n}, 8",
+            "je 5f",
+            "2:",
+            "movzx {t:e}, byte ptr [{src} + {n} - 1]",
+            "mov byte ptr [{dst} + {n} - 1], {t:l}",
+            "dec {n}",
+            "jne 2b",
+            "jmp 5f",
+            "3:",
+            "mov {t}, qword ptr [{src} + {n}]",
+            "mov qword ptr [{dst} + {n}], {t}",
+            "sub {n}, 8",
+            "ja 3b",
+            "mov {t}, qword ptr [{src}]",
+            "mov qword ptr [{dst}], {t}",
+            "5:",
+            n = inout(reg) len => _, t = out(reg) _, src = in(reg) src, dst = in(reg) dst,
+            options(nostack),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!(
+            "subs {n}, {n}, #8",
+            "b.hs 3f",
+            "adds {n}, {n}, #8",
+            "b.eq 5f",
+            "2:",
+            "sub {n}, {n}, #1",
+            "ldrb {t:w}, [{src}, {n}]",
+            "strb {t:w}, [{dst}, {n}]",
+            "cbnz {n}, 2b",
+            "b 5f",
+            "3:",
+            "ldr {t}, [{src}, {n}]",
+            "str {t}, [{dst}, {n}]",
+            "subs {n}, {n}, #8",
+            "b.hi 3b",
+            "ldr {t}, [{src}]",
+            "str {t}, [{dst}]",
+            "5:",
+            n = inout(reg) len => _, t = out(reg) _, src = in(reg) src, dst = in(reg) dst,
+            options(nostack),
+        );
+    }
+}
+
 /// `load_partial` through a buffer.
 ///
 /// # Safety

@@ -50,6 +50,24 @@ impl<const TURN: usize> LongLoop for Turns<TURN> {
     }
 }
 
+/// [`Turns`], but for data that is only absorbed: where that is short as a rule, and code counts.
+#[cfg(palladion_kernels)]
+#[derive(Clone, Copy)]
+pub(crate) struct Crypting<const TURN: usize>;
+
+#[cfg(palladion_kernels)]
+impl<const TURN: usize> LongLoop for Crypting<TURN> {
+    #[inline(always)]
+    fn pays(work: Work, steps: usize) -> bool {
+        work != Work::Absorb && Turns::<TURN>::pays(work, steps)
+    }
+    #[inline(always)]
+    unsafe fn run_steps<L: Steps>(state: &mut L, work: Work, rows: Rows, steps: usize) -> usize {
+        // SAFETY: the caller promises the same.
+        unsafe { Turns::<TURN>::run_steps(state, work, rows, steps) }
+    }
+}
+
 /// The machine `M`, which processes long data as the machine `L` when `T` says so.
 #[derive(Clone, Copy)]
 #[repr(transparent)]

@@ -49,6 +49,74 @@ fn part<V: Blocks>(i: usize, row: usize, len: usize) -> usize {
     len.saturating_sub(i * row).min(16 * V::LANES)
 }
 
+/// Parts of a step with little code, for whoever wipes the stack after a kernel.
+#[cfg(palladion_kernels)]
+mod through_buffer {
+    use core::mem::MaybeUninit;
+
+    use super::{Step, part};
+    use crate::block::Blocks;
+    use crate::block::partial::copy_in_loops;
+
+    type Buffer = MaybeUninit<[u8; 128]>;
+
+    /// [`Step::load_partial`]
+    ///
+    /// # Safety
+    /// The same as there.
+    #[inline(always)]
+    pub(super) unsafe fn load<V: Blocks, const N: usize>(
+        src: *const u8,
+        row: usize,
+        len: usize,
+    ) -> [V; N] {
+        let (mut buffer, width) = (Buffer::uninit(), 16 * V::LANES);
+        let buffer = buffer.as_mut_ptr().cast::<u8>();
+        // SAFETY: the caller promises the CPU features and the readable bytes. The buffer has room
+        // for all rows, of which each gets its part; if it has none, its address is not accessed.
+        unsafe {
+            <[V; N]>::of([V::zero(); 2]).store(buffer, width);
+            if row == width {
+                copy_in_loops(src, buffer, len.min(N * width));
+            } else {
+                for i in 0..N {
+                    let from = src.wrapping_add(i * row);
+                    copy_in_loops(from, buffer.add(i * width), part::<V>(i, row, len));
+                }
+            }
+            <[V; N]>::load(buffer, width)
+        }
+    }
+
+    /// [`Step::store_partial`]
+    ///
+    /// # Safety
+    /// The same as there.
+    #[inline(always)]
+    pub(super) unsafe fn store<V: Blocks, const N: usize>(
+        step: [V; N],
+        dst: *mut u8,
+        row: usize,
+        len: usize,
+    ) {
+        let (mut buffer, width) = (Buffer::uninit(), 16 * V::LANES);
+        let buffer = buffer.as_mut_ptr().cast::<u8>();
+        // SAFETY: the caller promises the writable bytes, of which each row gets its part; if it
+        // has none, its address is not accessed. The buffer has room for all rows.
+        unsafe {
+            step.store(buffer, width);
+            if row == width {
+                copy_in_loops(buffer, dst, len.min(N * width));
+            } else {
+                for i in 0..N {
+                    let to = dst.wrapping_add(i * row);
+                    copy_in_loops(buffer.add(i * width), to, part::<V>(i, row, len));
+                }
+            }
+        }
+    }
+}
+
 impl<V: Blocks, const N: usize> Step for [V; N] {
     type V = V;
     #[inline(always)]
@@ -74,6 +142,11 @@ impl<V: Blocks, const N: usize> Step for [V; N] {
     }
     #[inline(always)]
     unsafe fn load_partial(src: *const u8, row: usize, len: usize) -> Self {
+        #[cfg(palladion_kernels)]
+        if !V::MASKS {
+            // SAFETY: the caller promises the same.
+            return unsafe { through_buffer::load(src, row, len) };
+        }
         // SAFETY: the caller promises the CPU features and `len` readable bytes, of which each row
         // gets its part. If it has none, its address is not accessed.
         unsafe {
@@ -86,6 +159,11 @@ impl<V: Blocks, const N: usize> Step for [V; N] {
     }
     #[inline(always)]
     unsafe fn store_partial(self, dst: *mut u8, row: usize, len: usize) {
+        #[cfg(palladion_kernels)]
+        if !V::MASKS {
+            // SAFETY: the caller promises the same.
+            return unsafe { through_buffer::store(self, dst, row, len) };
+        }
         // SAFETY: the caller promises `len` writable bytes, of which each row gets its part. If it
         // has none, its address is not accessed.
         unsafe {

@@ -25,6 +25,8 @@ register! {
     store_partial |x, dst, len| _mm_mask_storeu_epi8(dst.cast(), mask(len) as __mmask16, x),
     lanes |x| [x; MAX_LANES], fold |x| x;
     from_lanes |x| x[0];
+    #[cfg(palladion_kernels)]
+    const MASKS: bool = true;
 
     #[inline(always)]
     fn truncate(self, len: usize) -> Self {
@@ -45,6 +47,8 @@ register! {
     store_partial |x, dst, len| _mm256_mask_storeu_epi8(dst.cast(), mask(len) as __mmask32, x),
     lanes |x| two_lanes(x), fold |x| fold_two(x.lanes());
     from_lanes |x| join(x[0], x[1]);
+    #[cfg(palladion_kernels)]
+    const MASKS: bool = true;
 
     #[inline(always)]
     fn truncate(self, len: usize) -> Self {
@@ -73,6 +77,8 @@ register! {
     from_lanes |x| _mm512_inserti64x4::<1>(
         _mm512_castsi256_si512(join(x[0], x[1])), join(x[2], x[3])
     );
+    #[cfg(palladion_kernels)]
+    const MASKS: bool = true;
 
     #[inline(always)]
     fn truncate(self, len: usize) -> Self {

@@ -110,6 +110,22 @@ unsafe fn run_groups<M: Machine, const G: usize>(operation: Operation, message: 
     unsafe {
         // One group after another. The first comes last, because the MAC continues with it.
         let group = |number| OneMessage { message, group: Group { number, degree } };
+        // One copy of the code, and no array in the stack. With AEGIS-128 in wide registers that
+        // would be a fifth slower.
+        #[cfg(palladion_kernels)]
+        if G > 1 && operation != Operation::Mac && (M::RATE, M::V::LANES) != (2, 2) {
+            let mut number = crate::memory::hidden(G);
+            let mut sum = [M::V::zero(); 2];
+            while number > 0 {
+                number -= 1;
+                sum = tag::add(sum, run::<M>(operation, group(number), tag_len).1);
+            }
+            if operation == Operation::Open {
+                return tag::is_equal(sum, message.tag, tag_len);
+            }
+            tag::write(sum, message.tag, tag_len);
+            return true;
+        }
         let mut tags = [[M::V::zero(); 2]; G];
         let mut state: M;
         if M::SPILLS || G > 2 {

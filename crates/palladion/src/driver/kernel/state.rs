@@ -18,6 +18,18 @@ fn constant_degree<M: Machine, const G: usize>(degree: usize) -> usize {
     if G == 0 { degree } else { G * M::V::LANES }
 }
 
+/// Returns the number of groups. If there are several, the code for each is the same for Go, which
+/// should have little.
+#[inline(always)]
+fn count_groups<M: Machine>(degree: usize) -> usize {
+    let count = degree / M::V::LANES;
+    #[cfg(palladion_kernels)]
+    if count > 1 {
+        return crate::memory::hidden(count);
+    }
+    count
+}
+
 /// Returns the groups of a state.
 ///
 /// # Safety
@@ -26,7 +38,7 @@ fn constant_degree<M: Machine, const G: usize>(degree: usize) -> usize {
 #[inline(always)]
 unsafe fn groups<'a, M: Machine>(state: *mut u8, degree: usize) -> &'a mut [M] {
     // SAFETY: the caller promises this memory; a group has `LANES` lanes.
-    unsafe { core::slice::from_raw_parts_mut(state.cast(), degree / M::V::LANES) }
+    unsafe { core::slice::from_raw_parts_mut(state.cast(), count_groups::<M>(degree)) }
 }
 
 /// Zeroes the groups of a state: in the kernel, because it has the widest stores.
@@ -48,7 +60,7 @@ pub(crate) unsafe fn init<M: Machine, const G: usize>(
     ctx: *const u8,
 ) {
     let degree = constant_degree::<M, G>(degree);
-    for number in 0..degree / M::V::LANES {
+    for number in 0..count_groups::<M>(degree) {
         let group = Group { number, degree };
         // SAFETY: the caller keeps the contract of `StateKernels`.
         unsafe { state.cast::<M>().add(number).write(init_group(group, key, nonce, ctx)) };
@@ -104,7 +116,10 @@ pub(crate) unsafe fn finalize<M: Machine, const G: usize>(
     let degree = constant_degree::<M, G>(degree);
     // SAFETY: the caller keeps the contract of `StateKernels`.
     unsafe {
+        #[cfg(not(palladion_kernels))]
         let lengths = tag::lengths::<M::V>(ad_len, msg_len);
+        #[cfg(palladion_kernels)] // in bits: see dispatch/exported.rs
+        let lengths = M::V::splat_words(ad_len, msg_len);
         let mut sum = [M::V::zero(); 2];
         for s in groups::<M>(state, degree) {
             sum = tag::add(sum, s.finish(lengths, tag_len));

@@ -1,0 +1,166 @@
+package palladion_test
+
+import (
+	"bytes"
+	"crypto/cipher"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/palladion/palladion/bindings/go"
+)
+
+// words returns what a function panics with, if that is a string of this package.
+func words(f func()) (text string) {
+	defer func() {
+		if s, ok := recover().(string); ok && strings.HasPrefix(s, "palladion: ") {
+			text = s
+		}
+	}()
+	f()
+	return ""
+}
+
+// TestZeroValues uses values that no constructor made, and values that were wiped.
+func TestZeroValues(t *testing.T) {
+	key := fill(1, 32)
+	a := must(palladion.New(palladion.AEGIS256, key))
+	m := must(palladion.NewMAC(palladion.AEGIS256, key, nil, 32))
+	s := must(palladion.NewKeyStream(palladion.AEGIS256, key, nil))
+	s.Read(make([]byte, 5))
+	sealed := a.Seal(nil, make([]byte, 32), nil, nil)
+	r := must(palladion.NewWithRandomNonce(palladion.AEGIS256, key))
+	r.(interface{ Wipe() }).Wipe()
+	a.Wipe()
+	m.Wipe()
+	s.Wipe()
+	uses := map[string]func(){
+		"random nonces, wiped, Seal": func() { r.Seal(nil, nil, nil, nil) },
+		"random nonces, wiped, Open": func() { r.Open(nil, nil, make([]byte, 64), nil) },
+	}
+	for name, a := range map[string]*palladion.AEAD{"zero AEAD": {}, "wiped AEAD": a} {
+		for _, n := range []int{0, 16, 32} {
+			nonce, name := make([]byte, n), fmt.Sprintf("%s, nonce of %d bytes, ", name, n)
+			uses[name+"Seal"] = func() { a.Seal(nil, nonce, nil, nil) }
+			uses[name+"Open"] = func() { a.Open(nil, nonce, sealed, nil) }
+			uses[name+"Open of nothing"] = func() { a.Open(nil, nonce, nil, nil) }
+			uses[name+"NewWriter"] = func() { a.NewWriter(io.Discard, nonce, nil) }
+		}
+	}
+	for name, m := range map[string]*palladion.MAC{"zero MAC, ": {}, "wiped MAC, ": m} {
+		uses[name+"Write"] = func() { m.Write(make([]byte, 100)) }
+		uses[name+"Sum"] = func() { m.Sum(nil) }
+		uses[name+"Verify"] = func() { m.Verify(nil) }
+		uses[name+"Reset"] = func() { m.Reset() }
+		uses[name+"Clone"] = func() { m.Clone() }
+	}
+	for name, s := range map[string]*palladion.KeyStream{"zero stream, ": {}, "wiped stream, ": s} {
+		uses[name+"Read"] = func() { s.Read(make([]byte, 100)) }
+		uses[name+"XORKeyStream"] = func() { s.XORKeyStream(nil, nil) }
+	}
+	a = must(palladion.New(palladion.AEGIS128L, fill(1, 16)))
+	uses["NewWriter to nil"] = func() { a.NewWriter(nil, make([]byte, 16), nil) }
+	for name, use := range uses {
+		if words(use) == "" {
+			t.Errorf("%s does not panic with words", name)
+		}
+	}
+	var w palladion.Writer
+	w.Abort()
+	for range 2 {
+		if _, err := new(palladion.Writer).Write([]byte{1}); err == nil || w.Close() == nil ||
+			new(palladion.Writer).Close() == nil {
+			t.Error("a Writer that was not made works")
+		}
+	}
+}
+
+// TestVerbs prints what has secrets, by value and by pointer, under all verbs.
+func TestVerbs(t *testing.T) {
+	key := bytes.Repeat([]byte{0xAB}, 32)
+	a := must(palladion.New(palladion.AEGIS256, key))
+	m := must(palladion.NewMAC(palladion.AEGIS256, key, key, 32))
+	m.Write(key)
+	s := must(palladion.NewKeyStream(palladion.AEGIS256, key, key))
+	w := a.NewWriter(io.Discard, key, nil)
+	w.Write(key)
+	var r cipher.AEAD = must(palladion.NewWithRandomNonce(palladion.AEGIS256, key))
+	for _, value := range []any{a, *a, m, *m, s, *s, w, *w, r} {
+		for _, verb := range "vdsxXqobtcUeEfFgGp" {
+			for _, flags := range []string{"%", "%+", "%#", "% "} {
+				text := fmt.Sprintf(flags+string(verb), value)
+				if !strings.HasPrefix(text, "palladion.") && verb != 'p' ||
+					strings.Count(text, "171") > 4 || strings.Count(text, "ab") > 8 {
+					t.Errorf("%s%c of a %T: %s", flags, verb, value, text)
+				}
+			}
+		}
+	}
+}
+
+// TestIncomplete ends messages whose content could not be read, and discards messages.
+func TestIncomplete(t *testing.T) {
+	a := must(palladion.New(palladion.AEGIS256, fill(1, 32)))
+	nonce, text, failed := fill(2, 32), fill(3, 20_000), errors.New("failed")
+	sealed := a.Seal(nil, nonce, text, nil)
+
+	var out bytes.Buffer
+	w := a.NewWriter(&out, nonce, nil)
+	in := io.MultiReader(bytes.NewReader(text[:1000]), iotest.ErrReader(failed))
+	if n, err := io.Copy(w, in); n != 1000 || err != failed {
+		t.Fatal(n, err)
+	}
+	for range 2 {
+		if err := w.Close(); !errors.Is(err, failed) {
+			t.Fatal("Close after a failed read: ", err)
+		}
+	}
+	if out.Len() > 0 {
+		t.Fatal("a message is complete without its content")
+	}
+
+	w = a.NewWriter(&out, nonce, nil) // reading can be repeated
+	io.Copy(w, iotest.ErrReader(failed))
+	_, err := io.Copy(w, bytes.NewReader(text))
+	if err := errors.Join(err, w.Close(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w.Abort()
+	if !bytes.Equal(out.Bytes(), sealed) || w.Close() != nil {
+		t.Fatal("Abort after Close does something")
+	}
+
+	out.Reset()
+	w = a.NewWriter(&out, nonce, nil)
+	must(w.Write(text))
+	w.Abort()
+	w.Abort()
+	if _, err := w.Write(text); err == nil || w.Close() == nil || w.Close() == nil {
+		t.Fatal("a discarded message can be completed")
+	}
+	if !bytes.HasPrefix(sealed, out.Bytes()) || out.Len() != 16384 {
+		t.Fatal("Abort writes something: ", out.Len())
+	}
+}
+
+// TestSingleVariants compares the functions for single variants with New.
+func TestSingleVariants(t *testing.T) {
+	for i, f := range []func(key []byte) (*palladion.AEAD, error){
+		palladion.NewAEGIS128L, palladion.NewAEGIS128X2, palladion.NewAEGIS128X4,
+		palladion.NewAEGIS256, palladion.NewAEGIS256X2, palladion.NewAEGIS256X4,
+	} {
+		v := variants[i]
+		key, nonce := fill(1, v.KeySize()), fill(2, v.NonceSize())
+		a := must(f(key))
+		if !bytes.Equal(a.Seal(nil, nonce, key, nil),
+			must(palladion.New(v, key)).Seal(nil, nonce, key, nil)) || a.Variant() != v {
+			t.Errorf("the function for %v makes something else", v)
+		}
+		if _, err := f(key[1:]); err != palladion.KeySizeError(len(key)-1) {
+			t.Errorf("%v with a short key: %v", v, err)
+		}
+	}
+}
