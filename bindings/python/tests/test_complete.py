@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import contextlib
 import io
@@ -210,12 +211,40 @@ def test_other_threads(place: Place) -> None:
         assert place.content() == b"newer"
 
 
+def test_other_calls(place: Place) -> None:
+    """asyncio may open and close a file in one thread, which sees no exception of its task."""
+
+    async def use(commits: bool) -> None:
+        file = await asyncio.to_thread(place.begin)
+        try:
+            await asyncio.to_thread(file.write, b"half")
+            if commits:
+                await asyncio.to_thread(file.commit)
+        finally:
+            await asyncio.to_thread(file.close)
+
+    with pytest.raises(palladion.PalladionError, match="another thread or call"):
+        asyncio.run(use(False))
+    assert place.content() == b"old"
+    asyncio.run(use(True))
+    assert place.content() == b"half"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_wrapper_that_is_collected(place: Place) -> None:
+    with pytest.raises(palladion.PalladionError, match="collected without close"):
+        with place.begin() as file:
+            with pytest.warns(RuntimeWarning, match="not closed"):
+                io.TextIOWrapper(file).write("text")
+    assert place.content() == b"old"
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_what_is_collected_is_discarded(place: Place) -> None:
     for mode in ("wb", "wt"):
         file = place.begin(mode)
         file.write("half" if mode == "wt" else b"half")
-        with pytest.warns(ResourceWarning, match="not closed, so it was discarded"):
+        with pytest.warns(RuntimeWarning, match="not closed, so it was discarded"):
             del file
         assert place.content() == b"old"
 
@@ -248,7 +277,7 @@ def test_streams_get_no_end() -> None:
             file: Any = begin(target)
             file.write("half" if isinstance(file, io.TextIOWrapper) else b"half")
             if collected:
-                with pytest.warns(ResourceWarning, match="not closed, so it was discarded"):
+                with pytest.warns(RuntimeWarning, match="not closed, so it was discarded"):
                     del file
             else:
                 with pytest.raises(Odd), file:

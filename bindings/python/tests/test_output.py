@@ -284,7 +284,7 @@ def test_the_program_changes_its_directory(folder: pathlib.Path) -> None:
         os.chdir("folder")
     abandoned = files.open("other", "wb", key=KEY)
     os.chdir(folder)
-    with pytest.warns(ResourceWarning):
+    with pytest.warns(RuntimeWarning):
         del abandoned
     assert opened((folder / "new").read_bytes()) == b"text"
     assert os.listdir("folder") == []

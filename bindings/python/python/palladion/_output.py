@@ -11,7 +11,9 @@ import stat
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, BinaryIO, cast
 
 from . import _native
@@ -132,6 +134,9 @@ class Layer(io.RawIOBase):
 
 
 _OPEN, _WRITTEN, _COMMITTED, _DISCARDED = range(4)
+#: The new files that were opened in this context. Functions like asyncio.to_thread give each call a
+#: copy of the context of its own.
+_opened: ContextVar[frozenset[weakref.ref[NewFile]]] = ContextVar("_opened", default=frozenset())
 
 
 class NewFile:
@@ -143,11 +148,17 @@ class NewFile:
 
     - if an exception is being handled that was not being handled when the file was opened. It then
       raises that exception again, so that nothing hides it;
-    - in another thread than the one that opened the file, where it would see no exception. It then
-      raises :class:`PalladionError`.
+    - in another thread than the one that opened the file, or in another call of a function like
+      :func:`asyncio.to_thread`, where it would see no exception. It then raises
+      :class:`PalladionError`.
 
     A file that is collected, or left open at the end of the program, is discarded, and so is one
-    of which a write failed.
+    of which a write failed, or one whose wrapper is collected without being closed.
+
+    Some things ``close()`` cannot see: an exception that was being handled when the file was
+    opened, and that ``raise`` raises again; one in another thread or task, if an executor calls
+    both :func:`open` and ``close()`` in one of its threads; a finalizer or a signal handler that
+    calls ``close()`` on a half-written file. Use ``with``, or :meth:`commit`, there.
     """
 
     #: Until :meth:`_begin`, there is nothing to complete or discard.
@@ -156,12 +167,16 @@ class NewFile:
     _failed = False
     #: Whether to say so if nobody closed it.
     _warns = True
+    #: Whether it was discarded because it, or a wrapper around it, was collected.
+    _lost = False
 
     def _begin(self, deferred: bool = False) -> None:
         """Starts it. If ``deferred``, only commit() publishes it."""
         self._state, self._deferred = _OPEN, deferred
         self._process, self._thread = os.getpid(), threading.current_thread()
-        self._handled = sys.exc_info()[1]
+        self._handled = sys.exc_info()[1:]
+        known = [each for each in _opened.get() if (file := each()) and file._state == _OPEN]
+        _opened.set(frozenset([*known, weakref.ref(self)]))
 
     def _finish(self) -> None:
         """Writes the rest, and closes it."""
@@ -186,7 +201,7 @@ class NewFile:
         except BaseException:
             self.discard()
             raise
-        self._state, self._handled = state, None
+        self._state, self._handled = state, (None, None)
 
     def _complete(self) -> None:
         self._reach(_WRITTEN, self._finish)
@@ -203,15 +218,18 @@ class NewFile:
     def discard(self) -> None:
         """Discards the file, unless it is complete."""
         if self._state < _COMMITTED:
-            self._state, self._handled = _DISCARDED, None
+            self._state, self._handled = _DISCARDED, (None, None)
             self._drop()
 
     def close(self) -> None:
         """Completes the file, or discards it and raises the exception that is being handled."""
         if self._state != _OPEN:
+            self._check_lost()
             return
-        error, thread = sys.exc_info()[1], threading.current_thread()
-        if error is not None and error is not self._handled:
+        _, error, trace = sys.exc_info()
+        # An exception that is raised again has a longer traceback, except by a bare `raise`.
+        handled, trace_then = self._handled
+        if error is not None and not (error is handled and trace is trace_then):
             try:
                 self.discard()
             finally:
@@ -221,28 +239,46 @@ class NewFile:
                         "was handled: commit() keeps such a file"
                     )
                 raise error
-        if thread is not self._thread and not (_is_foreign(thread) and _is_foreign(self._thread)):
+        if not self._is_at_home():
             self.discard()
             raise PalladionError(
-                f"{self._called()} was closed in another thread than the one that opened it, so it "
-                "was discarded: call commit() before"
+                f"{self._called()} was closed in another thread or call than the one that opened "
+                "it, so it was discarded: call commit() before"
             )
         self._complete()
+
+    def _is_at_home(self) -> bool:
+        """Whether an exception of those who use the file would be seen here."""
+        thread = threading.current_thread()
+        if _is_foreign(thread) and _is_foreign(self._thread):
+            return True
+        in_main = thread is threading.main_thread()
+        return thread is self._thread and (in_main or weakref.ref(self) in _opened.get())
+
+    def _check_lost(self) -> None:
+        if self._lost:
+            raise PalladionError(
+                f"{self._called()} was discarded, because an object that wrote to it was collected "
+                "without close(): keep that object, and call its close() or detach()"
+            )
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if exc_type is not None:
             self.discard()
         elif self._state == _OPEN:
             self._complete()
+        else:
+            self._check_lost()
 
     def _forgotten(self, source: object) -> None:
         """Discards the file because it, or a layer above it, was collected without close()."""
         if self._state == _OPEN:
+            self._lost = True
             self.discard()
             # In a forked child, the file belongs to the parent.
             if self._warns and self._process == os.getpid():
                 message = f"{self._called()} was not closed, so it was discarded"
-                warnings.warn(message, ResourceWarning, stacklevel=3, source=source)
+                warnings.warn(message, RuntimeWarning, stacklevel=3, source=source)
 
     def _dealloc_warn(self, source: object) -> None:
         # The layers of io call this if one of them was collected and now closes those below it.

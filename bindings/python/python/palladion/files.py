@@ -564,8 +564,9 @@ def open(
     after its method ``discard()``, or if it is collected or left open at the end of the program, or
     if a write failed. ``close()`` cannot know why it is called. If an exception is being handled
     that was not being handled when the file was opened, ``close()`` discards the file and raises
-    that exception again. In another thread than the one that opened the file, it discards the file
-    and raises :class:`PalladionError`: call ``commit()`` there.
+    that exception again. In another thread than the one that opened the file, and in another call
+    of :func:`asyncio.to_thread` and the like, it discards the file and raises
+    :class:`PalladionError`: call ``commit()`` there. The README says what ``close()`` cannot see.
     """
     kind, text = mode.replace("t", "").replace("b", ""), "t" in mode
     if kind not in ("r", "w", "x") or len(mode) > 2 or ("b" in mode and text):

@@ -45,6 +45,7 @@ from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[impor
 from fsspec.spec import AbstractBufferedFile  # type: ignore[import-untyped]
 
 from . import _native, _output, files
+from ._native import PalladionError
 
 if TYPE_CHECKING:
     from ._native import AlgorithmName, Buffer
@@ -249,6 +250,9 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         **options: Any,
     ) -> Any:
         path = self._strip(path)
+        for option in ("key", "key_file", "passphrase", "max_kdf_memory", *self._new):
+            if option in options:
+                raise TypeError(f"{option} is an option of the file system, not of its open()")
         if mode in ("wb", "xb"):
             return self._new_file(path, mode, block_size, autocommit, options)
         if mode != "rb":
@@ -516,6 +520,14 @@ class _Writer(files._Writer):
         super()._finish()
         if isinstance(self._output, _Pending):
             self._output.file.close()
+
+    def commit(self) -> None:
+        if self._deferred and self._state == _output._OPEN:
+            self.discard()
+            raise PalladionError(
+                f"{self._called()} was not closed in its transaction, so it was discarded"
+            )
+        super().commit()
 
     def discard(self) -> None:
         super().discard()
