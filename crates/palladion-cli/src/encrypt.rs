@@ -11,9 +11,12 @@ use crate::keys::Source;
 use crate::naming::Naming;
 use crate::progress::Progress;
 use crate::ring::allowing;
+use crate::terminal;
 
 /// `encrypt`.
 pub fn run(args: &EncryptArgs) -> Result<()> {
+    // What is typed while a new passphrase is stretched is not shown either.
+    let _hidden = terminal::Hidden;
     let EncryptArgs { secret, in_out, .. } = args;
     let naming = Naming::encrypted(in_out)?;
     let mut source = Source::open(secret.given(), in_out.reads_standard_input(), true)?;

@@ -295,11 +295,7 @@ impl Source {
             (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
             (Some(file), Kind::RawKey(format)) => return read_raw_key(file, format),
             (Some(file), Kind::Passphrase) => first_line(file, self.is_new)?,
-            (None, _) => {
-                // Nothing can be wrong with a new one after this.
-                let _hidden = self.is_new.then(|| terminal::Hidden);
-                ask(self.is_new, self.asked_for.as_deref())?
-            }
+            (None, _) => ask(self.is_new, self.asked_for.as_deref())?,
         };
         Ok(OwnSecret::Passphrase(Passphrase::new(passphrase.as_slice())))
     }

@@ -27,7 +27,7 @@ use crate::pieces::{self, PIECE, Pieces, up_to};
 use crate::progress::Progress;
 use crate::text::{json, json_object};
 use crate::values::PartArgs;
-use crate::{hex, interrupt, streams};
+use crate::{hex, interrupt, streams, terminal};
 
 /// Bytes to write at once to an existing file. While it grows, each write waits until the data is
 /// on disk.
@@ -79,6 +79,7 @@ fn new_output(
 
 /// `raf create`.
 fn create(args: &CreateArgs) -> Result<()> {
+    let _hidden = terminal::Hidden;
     let source = source(&args.key, false, true)?;
     let output = new_output(&args.file, args.new.force, source.as_input().as_slice(), None)?;
     let mut file = place::create(&output, &args.key, &args.new, source)?;
@@ -89,6 +90,7 @@ fn create(args: &CreateArgs) -> Result<()> {
 
 /// `raf import`.
 fn import(args: &ImportArgs) -> Result<()> {
+    let _hidden = terminal::Hidden;
     let input = Input::open(Some(&args.input))?;
     let mut source = source(&args.key, is_standard_input(Some(&args.input)), true)?;
     let mut inputs = vec![("input", &input.metadata)];
