@@ -282,10 +282,10 @@ impl Source {
             false => format!("{name} holds the {what} that would encrypt it"),
         };
         Err(Failure::usage(message).hint(match self.is_passphrase() {
-            true => "the file would be of no use without it: use another passphrase or a key",
+            true => "to open the output, you would need what is in it: use another secret",
             false => {
-                "the file would be of no use without the key: to keep a copy, encrypt it with a \
-                 passphrase (-p)"
+                "to open the output, you would need the key in it: to keep a copy of the key, \
+                 encrypt it with a passphrase (-p)"
             }
         }))
     }

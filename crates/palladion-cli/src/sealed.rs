@@ -28,10 +28,9 @@ impl<'a> Sealed<'a> {
                 Error::NotPalladion => {}
                 // Such a transfer changes the ends of lines in the magic.
                 Error::HeaderDamaged if header.starts_with(&MAGIC) => {
-                    return failure.hint(
-                        "fetch it again, or restore a backup: nothing can be read \
-                                         without its first 128 bytes",
-                    );
+                    let hint = "fetch it again, or restore a backup: without its first 128 bytes, \
+                                nothing can be read";
+                    return failure.hint(hint);
                 }
                 _ => return failure,
             }

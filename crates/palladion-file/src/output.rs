@@ -77,9 +77,9 @@
 //! and its owner, as far as the system allows, whatever it is made from. They are those that the
 //! other file has when the new one is complete, also if it appeared during the work. If it has
 //! vanished by then, they are those that it had at the beginning; if another user has put a file in
-//! its place, the new one is private. On Linux, permissions
-//! include the POSIX ACL. Where the group or the list cannot be kept, fewer users get access than
-//! before. Other systems' ACLs are not kept.
+//! its place, the new one is private. On Linux, permissions include the POSIX ACL. Where the group
+//! or the ACL cannot be kept, fewer users get access than before. Other systems' ACLs are not
+//! kept.
 //!
 //! A [private](Access::Private) file is readable and writable by its owner alone (0600), also if it
 //! replaces one that was not. Descriptors and devices keep their permissions.

@@ -11,8 +11,8 @@ use crate::header::Header;
 use crate::io::read_full;
 use crate::{Error, Summary};
 
-/// How many numbers are tried for chunks at unexpected places, before more of the input is read: so
-/// many, or as many as decrypt so many bytes.
+/// The most chunk numbers to try before more of the input is read, and the most bytes to decrypt
+/// for that. The lower limit counts.
 const MOST_TRIES: u64 = 1 << 16;
 const MOST_BYTES: u64 = 8 << 30;
 

@@ -98,8 +98,8 @@ impl<T: ObjectStore> EncryptedStore<T> {
     ///
     /// Prefer a key, which may be [kept in the store](Self::load_or_create_key) under a passphrase.
     /// With a passphrase itself, every write and every read of an object that is not remembered run
-    /// Argon2id, because each object has its own salt. They do that one after another. If several
-    /// reads of one object begin at the same time, more than one may run Argon2id.
+    /// Argon2id, because each object has its own salt. They do that one after another. The
+    /// passphrase remembers what it became for the last 1024 objects that were written or read.
     pub fn new(inner: T, secret: impl Into<OwnedSecret>) -> Self {
         Self::create(inner, Secrets::One(secret.into()))
     }

@@ -1173,12 +1173,12 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     fn write_header(&mut self, size: u64) -> Result<()> {
         let info = Info { size, ..self.info() };
         let header = self.keys.header(&info)?;
-        let old = self.keys.header(&self.info())?;
         self.unfinished.header = true;
-        let storage = self.storage.get_mut();
-        if let Err(error) = write(storage, &mut self.overwrites, &header, 0) {
+        if let Err(error) = write(self.storage.get_mut(), &mut self.overwrites, &header, 0) {
             // If it was written in part, no key opens the file, should the program end now.
-            let _ = write(storage, &mut self.overwrites, &old, 0);
+            if let Ok(old) = self.keys.header(&self.info()) {
+                let _ = write(self.storage.get_mut(), &mut self.overwrites, &old, 0);
+            }
             return Err(error);
         }
         self.unfinished.header = false;

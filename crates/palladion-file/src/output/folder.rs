@@ -79,7 +79,7 @@ mod system {
             is_same.then_some((path, metadata))
         }
 
-        /// Returns whether there is something of this name, be it a link to nothing.
+        /// Returns whether there is something of this name, even a dangling symlink.
         pub fn has(&self, name: &OsStr) -> bool {
             fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
         }
