@@ -257,6 +257,10 @@ impl Target {
             Found::File { own, replaced, lock } => (own, Some(replaced), lock),
         };
         let dir = folder_of(&own);
+        let mode = match (access, &replaced) {
+            (Access::Usual, None) => sources.mode(),
+            _ => 0o600,
+        };
         let folder = Folder::open(dir).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Cause::NoDirectory(dir.to_path_buf()).of(&path),
             _ => Cause::Io("create a file in", error).of(dir),
@@ -264,19 +268,13 @@ impl Target {
         if folder.is_append_only() {
             return Err(Cause::Fixed.of(dir));
         }
-        let failed = |error| Cause::Io("create a file in", error).of(dir);
+        let (file, name) = temporary(&folder, mode)
+            .map_err(|error| Cause::Io("create a file in", error).of(dir))?;
         let later = match (access, replaced) {
             (Access::Usual, Some(replaced)) => Later::As(replaced),
-            (Access::Usual, None) if cfg!(unix) => {
-                // Somebody may open this file before it is private, so it only shows what the
-                // system allows.
-                let (file, name) = temporary(&folder, sources.mode()).map_err(failed)?;
-                folder.remove(&name).map_err(failed)?;
-                sources.later(&file)
-            }
-            (_, replaced) => Later::Private(replaced),
+            (Access::Usual, None) => sources.close(&file),
+            (Access::Private, replaced) => Later::Private(replaced),
         };
-        let (file, name) = temporary(&folder, 0o600).map_err(failed)?;
         let new = New {
             folder,
             name: Some(name),

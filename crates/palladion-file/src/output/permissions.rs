@@ -98,11 +98,13 @@ impl Sources {
         self.mode.unwrap_or(0o666)
     }
 
-    /// Returns what a new file gets, from one that was created with that mode.
+    /// Makes a file private that was created with that mode.
     #[cfg(unix)]
-    pub fn later(&self, file: &File) -> Later {
-        use std::os::unix::fs::MetadataExt;
-        let Ok(created) = file.metadata() else { return Later::Private(None) };
+    pub fn close(&self, file: &File) -> Later {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        let created = file.metadata();
+        let closed = file.set_permissions(Permissions::from_mode(0o600));
+        let (Ok(created), Ok(())) = (created, closed) else { return Later::Private(None) };
         let mode = created.mode() & 0o777;
         Later::Mode(match self.groups.iter().all(|group| *group == created.gid()) {
             true => mode,
@@ -111,7 +113,7 @@ impl Sources {
     }
 
     #[cfg(not(unix))]
-    pub fn later(&self, _file: &File) -> Later {
+    pub fn close(&self, _file: &File) -> Later {
         Later::Private(None)
     }
 }
