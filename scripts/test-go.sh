@@ -93,7 +93,7 @@ fi
 go test -count=1 -short -tags purego ./...
 if [ "$(go env CGO_ENABLED)" = 1 ]; then
     go test -count=1 -short -race ./...
-    (cd pld && go test -count=1 -race -run 'Goroutines|Cache' ./...)
+    (cd pld && go test -count=1 -race -run 'Goroutines|Cache|Concurren|Server' ./...)
 else
     skip "Go's race detector: it needs a C compiler"
 fi

@@ -285,6 +285,9 @@ type WriterOptions struct {
 	// ChunkSize is the size of chunks in bytes, a power of two from 1 KiB to 16 MiB; by default
 	// 1 MiB. A Writer and a Reader need memory for one.
 	ChunkSize int
+	// Concurrency is how many chunks a Writer may seal at once, each on another CPU; by default 1.
+	// It then needs memory for two chunks more than that. The file is the same.
+	Concurrency int
 	// Cost is that of the passphrase; by default DefaultCost. It has at most 255 lanes. Readers
 	// refuse a file that costs more than DefaultLimits, unless they are given higher ones.
 	Cost Cost

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/palladion/palladion/bindings/go"
 )
@@ -19,10 +20,12 @@ type Reader struct {
 	in     io.Reader
 	header *header
 	aead   *palladion.AEAD // nil once it is closed
-	buffer []byte          // of a chunk
-	left   []byte          // plaintext in it
-	chunk  chunk           // the one in the buffer
-	next   uint64
+	queue  queue
+	buffer []byte // of a chunk
+	left   []byte // plaintext in it
+	next   uint64 // to be read from in
+	last   *chunk // once it was read
+	failed bool   // a chunk could not be read
 	err    error
 }
 
@@ -59,6 +62,7 @@ func ReadFile(name string, secret Secret, limits *Limits) ([]byte, error) {
 	r, err := NewReader(f, secret, limits)
 	if err == nil {
 		defer r.Close()
+		r.SetConcurrency(runtime.GOMAXPROCS(0))
 		data, err = io.ReadAll(r)
 	}
 	if err != nil {
@@ -67,6 +71,11 @@ func ReadFile(name string, secret Secret, limits *Limits) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// SetConcurrency sets how many chunks may be opened at once, each on another CPU; by default 1.
+// Read then reads that many chunks ahead, and waits for them or the end of the file before it
+// returns the first. The Reader needs memory for one chunk more.
+func (r *Reader) SetConcurrency(chunks int) { r.queue.workers = chunks }
 
 // Read returns verified plaintext. After the last of it comes [io.EOF]; a file that is truncated,
 // damaged or followed by other data gives another error, which all later calls repeat.
@@ -86,41 +95,67 @@ func (r *Reader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// readChunk returns the plaintext of the next chunk.
 func (r *Reader) readChunk() ([]byte, error) {
-	if r.chunk.last {
-		var one [1]byte
-		if _, err := io.ReadFull(r.in, one[:]); err != nil {
-			return nil, err // EOF, as it should be
-		}
-		return nil, r.chunk.isFollowed()
+	if r.buffer != nil {
+		r.queue.giveBack(r.buffer)
+		r.buffer = nil
 	}
+	for r.last == nil && !r.failed && len(r.queue.jobs) < max(1, r.queue.most()) {
+		j := new(job)
+		if err := r.readSealed(j); err != nil {
+			// It is returned after the chunks before it.
+			r.failed = true
+			r.queue.start(j, func() ([]byte, error) { return nil, err })
+			break
+		}
+		aead, c, sealed := r.aead, j.chunk, j.buffer[:j.chunk.len+palladion.TagSize]
+		r.queue.start(j, func() ([]byte, error) { return openChunk(aead, c, sealed) })
+	}
+	if len(r.queue.jobs) > 0 {
+		j := r.queue.next()
+		r.buffer = j.buffer
+		return j.result, j.err
+	}
+	var one [1]byte
+	if _, err := io.ReadFull(r.in, one[:]); err != nil {
+		return nil, err // EOF, as it should be
+	}
+	return nil, r.last.isFollowed()
+}
+
+// readSealed reads the next chunk.
+func (r *Reader) readSealed(j *job) error {
 	var frame [frameSize]byte
 	n, err := io.ReadFull(r.in, frame[:])
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, err
+		return err
 	}
 	c, err := r.header.parseFrame(frame[:n], r.next)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	j.chunk, j.buffer = c, r.queue.buffer()
 	sealed := c.len + palladion.TagSize
-	if len(r.buffer) < sealed {
-		r.buffer = make([]byte, sealed) // smaller for a small file
+	if len(j.buffer) < sealed {
+		j.buffer = make([]byte, sealed) // smaller for a small file
 	}
-	_, err = io.ReadFull(r.in, r.buffer[:sealed])
+	_, err = io.ReadFull(r.in, j.buffer[:sealed])
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return nil, c.fails(ErrTruncated)
+		return c.fails(ErrTruncated)
 	} else if err != nil {
-		return nil, err
+		return err
 	}
-	r.chunk = c
-	r.next++
-	return openChunk(r.aead, c, r.buffer[:sealed])
+	if r.next++; c.last {
+		r.last = &c
+	}
+	return nil
 }
 
-// Close wipes the key and the buffer. It does not close the underlying reader.
+// Close wipes the key and the buffers. It does not close the underlying reader.
 func (r *Reader) Close() error {
 	if r.aead != nil {
+		r.queue.wipe()
 		r.aead.Wipe()
 		r.aead = nil
 	}
@@ -151,6 +186,8 @@ type File struct {
 	recent     list.List // of chunks, the one that was read last in front
 	keep, most int       // chunks to keep, and to have at a time
 	released   sync.Cond
+
+	workers atomic.Int64 // chunks that one ReadAt may open at once
 }
 
 // cached is a chunk in memory, or on its way there.
@@ -383,6 +420,11 @@ func (f *File) decrypt(x *cached) error {
 // Size returns the length of the plaintext in bytes.
 func (f *File) Size() int64 { return f.size }
 
+// SetConcurrency sets how many chunks one call of ReadAt or Read may open at once, each on another
+// CPU; by default 1. It makes long reads faster, not those within a chunk. The underlying reader is
+// then called from several goroutines.
+func (f *File) SetConcurrency(chunks int) { f.workers.Store(int64(chunks)) }
+
 // ReadAt implements [io.ReaderAt].
 func (f *File) ReadAt(b []byte, offset int64) (int, error) {
 	f.open.RLock()
@@ -393,27 +435,93 @@ func (f *File) ReadAt(b []byte, offset int64) (int, error) {
 	if offset < 0 {
 		return 0, errors.New("pld: negative offset")
 	}
-	n := 0
-	for n < len(b) && offset < f.size {
-		size := int64(f.header.chunkSize)
-		number := offset / size
-		x, err := f.load(number)
-		if err != nil {
-			return n, err
-		}
-		if x.chunk.last != (number == f.last) || int64(x.chunk.len) != min(size, f.size-number*size) {
-			f.release(x)
-			return n, x.fault()
-		}
-		copied := copy(b[n:], x.text[offset%size:])
-		f.release(x)
-		n += copied
-		offset += int64(copied)
+	whole := b[:min(int64(len(b)), max(0, f.size-offset))]
+	n, err := f.readAll(whole, offset)
+	if err == nil && n < len(b) {
+		err = io.EOF
 	}
-	if n < len(b) {
-		return n, io.EOF
+	return n, err
+}
+
+// readAll fills b, which ends in the file. Of several chunks each is read by a goroutine, if so
+// many may be opened at once.
+func (f *File) readAll(b []byte, offset int64) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
 	}
-	return n, nil
+	size := int64(f.header.chunkSize)
+	first, count := offset/size, (offset+int64(len(b))-1)/size-offset/size+1
+	// part reads what b has of one of these chunks, and returns where that begins.
+	part := func(number int64) (int, error) {
+		start := max(0, (first+number)*size-offset)
+		end := min(int64(len(b)), (first+number+1)*size-offset)
+		return int(start), f.readWithin(b[start:end], offset+start)
+	}
+	if workers := min(f.workers.Load(), count); workers > 1 {
+		return inOrder(count, workers, part, len(b))
+	}
+	for number := range count {
+		if start, err := part(number); err != nil {
+			return start, err
+		}
+	}
+	return len(b), nil
+}
+
+// inOrder calls part for these numbers, several at once. It returns what the first one in order
+// returns that fails, or n.
+func inOrder(count, workers int64, part func(int64) (int, error), n int) (int, error) {
+	var (
+		next     atomic.Int64
+		group    sync.WaitGroup
+		mutex    sync.Mutex // for what follows
+		first    = count
+		err      error
+		panicked any
+	)
+	work := func() {
+		defer func() {
+			if value := recover(); value != nil {
+				next.Store(count)
+				mutex.Lock()
+				panicked = value
+				mutex.Unlock()
+			}
+		}()
+		for number := next.Add(1) - 1; number < count; number = next.Add(1) - 1 {
+			if start, failed := part(number); failed != nil {
+				next.Store(count) // all numbers before have been taken
+				mutex.Lock()
+				if number < first {
+					first, n, err = number, start, failed
+				}
+				mutex.Unlock()
+			}
+		}
+	}
+	for range workers {
+		group.Go(work)
+	}
+	if group.Wait(); panicked != nil {
+		panic(panicked) // where the caller can recover
+	}
+	return n, err
+}
+
+// readWithin fills b from one chunk.
+func (f *File) readWithin(b []byte, offset int64) error {
+	size := int64(f.header.chunkSize)
+	number := offset / size
+	x, err := f.load(number)
+	if err != nil {
+		return err
+	}
+	defer f.release(x)
+	if x.chunk.last != (number == f.last) || int64(x.chunk.len) != min(size, f.size-number*size) {
+		return x.fault()
+	}
+	copy(b, x.text[offset%size:])
+	return nil
 }
 
 // Read implements [io.Reader].

@@ -17,6 +17,7 @@ type Writer struct {
 	buffer []byte          // a frame, plaintext, room for a tag
 	size   int             // of a chunk
 	next   uint64
+	queue  queue
 	err    error // of writing
 	unread error // of the reader in ReadFrom, if that came last
 }
@@ -36,16 +37,23 @@ func NewWriter(w io.Writer, secret Secret, options *WriterOptions) (*Writer, err
 	if err != nil {
 		return nil, err
 	}
+	workers := 0
+	if options != nil {
+		workers = options.Concurrency
+	}
 	if err := writeAll(w, h.bytes[:]); err != nil {
 		aead.Wipe()
 		return nil, err
 	}
 	buffer := make([]byte, frameSize, h.chunkSize+overhead)
-	return &Writer{out: w, aead: aead, buffer: buffer, size: h.chunkSize}, nil
+	return &Writer{
+		out: w, aead: aead, buffer: buffer, size: h.chunkSize, queue: queue{workers: workers},
+	}, nil
 }
 
-// Write encrypts data. Up to a chunk stays in memory until more comes or Close is called. After an
-// error of the underlying writer, the file cannot be completed, and all calls return that error.
+// Write encrypts data. Up to a chunk stays in memory until more comes or Close is called; with
+// [WriterOptions.Concurrency], so do that many more. After an error of the underlying writer, the
+// file cannot be completed, and all calls return that error.
 func (w *Writer) Write(data []byte) (int, error) {
 	if w.aead == nil && w.err == nil {
 		return 0, ErrClosed
@@ -56,7 +64,7 @@ func (w *Writer) Write(data []byte) (int, error) {
 		room := frameSize + w.size - len(w.buffer)
 		if room == 0 { // and more comes, so this is not the last one
 			if w.flush(false); w.err != nil {
-				n = max(0, n-w.size) // what came before the lost chunk
+				n = max(0, n-w.size*(1+len(w.queue.jobs))) // what came before the lost chunk
 			}
 			continue
 		}
@@ -77,17 +85,29 @@ func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	return n, err
 }
 
-// flush writes the chunk in the buffer.
+// flush seals the chunk in the buffer, and writes it, or an older one if several are sealed at once.
+// After the last, it writes all.
 func (w *Writer) flush(last bool) {
-	c := chunk{counter: w.next, len: len(w.buffer) - frameSize, last: last}
-	frame, text := c.frame(), w.buffer[frameSize:]
-	copy(w.buffer, frame[:])
-	sealed := w.aead.Seal(text[:0], c.nonce(w.aead.Variant()), text, frame[:])
-	whole := w.buffer[:frameSize+len(sealed)]
-	w.buffer = w.buffer[:frameSize]
+	aead, buffer := w.aead, w.buffer
+	c := chunk{counter: w.next, len: len(buffer) - frameSize, last: last}
 	w.next++ // before Write may panic: no two chunks are sealed with one number
-	w.err = errPanicked
-	w.err = writeAll(w.out, whole)
+	w.queue.start(&job{chunk: c, buffer: buffer}, func() ([]byte, error) {
+		frame, text := c.frame(), buffer[frameSize:]
+		copy(buffer, frame[:])
+		sealed := aead.Seal(text[:0], c.nonce(aead.Variant()), text, frame[:])
+		return buffer[:frameSize+len(sealed)], nil
+	})
+	w.buffer = nil
+	for len(w.queue.jobs) > 0 && w.err == nil && (last || len(w.queue.jobs) > w.queue.most()) {
+		j := w.queue.next()
+		w.queue.giveBack(j.buffer)
+		w.err = errPanicked
+		w.err = writeAll(w.out, j.result)
+	}
+	if w.buffer = w.queue.buffer(); w.buffer == nil && !last {
+		w.buffer = make([]byte, frameSize, w.size+overhead)
+	}
+	w.buffer = w.buffer[:min(frameSize, cap(w.buffer))]
 }
 
 var (
@@ -141,6 +161,7 @@ func (w *Writer) Abort() {
 
 func (w *Writer) wipe() {
 	if w.aead != nil {
+		w.queue.wipe()
 		w.aead.Wipe()
 		w.aead = nil
 	}

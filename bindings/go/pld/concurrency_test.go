@@ -1,0 +1,187 @@
+package pld_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"testing/iotest"
+
+	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/pld"
+)
+
+func concurrent(n int) *pld.WriterOptions {
+	return &pld.WriterOptions{Variant: palladion.AEGIS128L, ChunkSize: 1024, Concurrency: n}
+}
+
+// readWith reads a file with a Reader, and with a File in one call, which opens n chunks at once.
+// What cannot be opened has no File.
+func readWith(t *testing.T, file []byte, n int) (text []byte, errs [2]error) {
+	t.Helper()
+	r := must(pld.NewReader(iotest.HalfReader(bytes.NewReader(file)), testKey(), nil))
+	defer r.Close()
+	r.SetConcurrency(n)
+	text, errs[0] = io.ReadAll(r)
+	f, err := open(file, testKey())
+	if errs[1] = err; err != nil {
+		return
+	}
+	defer f.Close()
+	f.SetConcurrency(n)
+	b := make([]byte, f.Size()+1)
+	length, err := f.ReadAt(b, 0)
+	if errs[1] = err; !bytes.Equal(b[:length], text) {
+		t.Fatalf("%d at once: a File has read %d bytes, a Reader %d", n, length, len(text))
+	}
+	return
+}
+
+func TestConcurrency(t *testing.T) {
+	for _, n := range []int{-1, 2, 3, 16} {
+		for _, length := range []int{0, 1, 1023, 1024, 1025, 9 * 1024, 40*1024 + 5} {
+			text := textOf(length)
+			file := seal(t, text, testKey(), concurrent(n))
+			for _, readers := range []int{1, n} {
+				got, errs := readWith(t, file, readers)
+				if errs != [2]error{nil, io.EOF} || !bytes.Equal(got, text) {
+					t.Fatalf("%d at once, %d bytes: %v", n, length, errs)
+				}
+			}
+		}
+	}
+}
+
+// Whatever is wrong with a file, the errors and the bytes before it are those of one at a time.
+func TestConcurrentErrors(t *testing.T) {
+	file := seal(t, textOf(7*1024+5), testKey(), concurrent(3))
+	check := func(what string, file []byte) {
+		t.Helper()
+		text, errs := readWith(t, file, 1)
+		for _, n := range []int{2, 5, 16} {
+			got, others := readWith(t, file, n)
+			if !bytes.Equal(got, text) || fmt.Sprint(others) != fmt.Sprint(errs) {
+				t.Fatalf("%s: %d at once: %d bytes, %v; one: %d bytes, %v", what, n, len(got), others,
+					len(text), errs)
+			}
+		}
+	}
+	for at := 128; at < len(file); at += 97 {
+		damaged := bytes.Clone(file)
+		damaged[at] ^= 1
+		check(fmt.Sprint("damaged at ", at), damaged)
+		if at+2200 < len(file) {
+			damaged[at+2200] ^= 1
+			check(fmt.Sprint("damaged twice from ", at), damaged)
+		}
+		check(fmt.Sprint("cut to ", at), file[:at])
+	}
+	check("with more", append(bytes.Clone(file), 0))
+}
+
+// filling fails at the write with this number.
+type filling struct {
+	bytes.Buffer
+	left int
+}
+
+var errFull = errors.New("full")
+
+func (f *filling) Write(b []byte) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, errFull
+	}
+	return f.Buffer.Write(b)
+}
+
+func TestConcurrentWriterErrors(t *testing.T) {
+	text := textOf(30 * 1024)
+	for _, n := range []int{1, 2, 5} {
+		for left := 1; left < 31; left++ {
+			out := &filling{left: left}
+			w := must(pld.NewWriter(out, testKey(), concurrent(n)))
+			written, err := w.Write(text)
+			if err == nil {
+				err = w.Close()
+			}
+			if err != errFull || written > len(text) || w.Close() != errFull {
+				t.Fatalf("%d at once, %d writes: %d, %v", n, left, written, err)
+			}
+			got, err := read(out.Bytes(), testKey())
+			if !errors.Is(err, pld.ErrTruncated) || !bytes.Equal(got, text[:(left-1)*1024]) {
+				t.Fatalf("%d at once, %d writes: %d bytes, %v", n, left, len(got), err)
+			}
+		}
+		var out bytes.Buffer
+		w := must(pld.NewWriter(&out, testKey(), concurrent(n)))
+		must(w.Write(text))
+		w.Abort()
+		if _, err := read(out.Bytes(), testKey()); !errors.Is(err, pld.ErrTruncated) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A reader that panics does so where the caller of ReadAt can recover.
+func TestConcurrentPanic(t *testing.T) {
+	file := seal(t, textOf(9*1024), testKey(), concurrent(1))
+	in := &panicking{ReaderAt: bytes.NewReader(file)}
+	f := must(pld.Open(in, int64(len(file)), testKey(), nil))
+	defer f.Close()
+	f.SetConcurrency(4)
+	in.armed = true
+	if b := make([]byte, 9*1024); !panics(func() { f.ReadAt(b, 0) }) {
+		t.Fatal("no panic")
+	}
+	in.armed = false
+	if b := make([]byte, 9*1024); must(f.ReadAt(b, 0)) != len(b) {
+		t.Fatal("not read after a panic")
+	}
+}
+
+type panicking struct {
+	io.ReaderAt
+	armed bool
+}
+
+func (p *panicking) ReadAt(b []byte, at int64) (int, error) {
+	if p.armed && at > 4*1024 {
+		panic("here")
+	}
+	return p.ReaderAt.ReadAt(b, at)
+}
+
+func BenchmarkConcurrency(b *testing.B) {
+	text := textOf(64 << 20)
+	for _, n := range []int{1, 2, 4, 8} {
+		options := &pld.WriterOptions{Concurrency: n}
+		var file bytes.Buffer
+		b.Run(fmt.Sprintf("Writer/%d", n), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				file.Reset()
+				w := must(pld.NewWriter(&file, testKey(), options))
+				must(io.Copy(w, struct{ io.Reader }{bytes.NewReader(text)}))
+				must(0, w.Close())
+			}
+		})
+		b.Run(fmt.Sprintf("Reader/%d", n), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				r := must(pld.NewReader(bytes.NewReader(file.Bytes()), testKey(), nil))
+				r.SetConcurrency(n)
+				must(io.Copy(io.Discard, r))
+			}
+		})
+		b.Run(fmt.Sprintf("File/%d", n), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			f := must(open(file.Bytes(), testKey()))
+			f.SetConcurrency(n)
+			all := make([]byte, len(text))
+			for b.Loop() {
+				must(f.ReadAt(all, 0))
+			}
+		})
+	}
+}
