@@ -127,7 +127,7 @@ func TestConcurrentWriterErrors(t *testing.T) {
 func TestConcurrentPanic(t *testing.T) {
 	file := seal(t, textOf(9*1024), testKey(), concurrent(1))
 	in := &panicking{ReaderAt: bytes.NewReader(file)}
-	f := must(pld.Open(in, int64(len(file)), testKey(), nil))
+	f := must(pld.NewFile(in, int64(len(file)), testKey(), nil))
 	defer f.Close()
 	f.SetConcurrency(4)
 	in.armed = true

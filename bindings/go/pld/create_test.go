@@ -3,11 +3,13 @@ package pld_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/iotest"
 
@@ -81,12 +83,29 @@ func TestCreate(t *testing.T) {
 	}
 	holds(string(text))
 
+	file := must(pld.Open(name, key, nil))
+	if got, err := io.ReadAll(file); err != nil || !bytes.Equal(got, text) {
+		t.Error(len(got), err)
+	}
+	for range 2 {
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := pld.Open(name+"x", key, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+
 	// What is cut gives no data.
 	if err := os.Truncate(name, 4000); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := pld.ReadFile(name, key, nil); got != nil || !errors.Is(err, pld.ErrTruncated) {
 		t.Error(len(got), err)
+	}
+	_, err := pld.Open(name, key, nil)
+	if path := (*fs.PathError)(nil); !errors.Is(err, pld.ErrTruncated) || !errors.As(err, &path) {
+		t.Error(err)
 	}
 }
 
@@ -137,3 +156,33 @@ func TestIncomplete(t *testing.T) {
 type readerOf func([]byte) (int, error)
 
 func (r readerOf) Read(b []byte) (int, error) { return r(b) }
+
+func ExampleCreate() {
+	key := pld.NewKey()
+	save := func(name string, in io.Reader) error {
+		f, err := pld.Create(name, key, nil)
+		if err != nil {
+			return err
+		}
+		defer f.Abort() // does nothing after Commit
+		if _, err := io.Copy(f, in); err != nil {
+			return err // name is as it was before
+		}
+		return f.Commit()
+	}
+	name := filepath.Join(os.TempDir(), "example.pld")
+	defer os.Remove(name)
+	fmt.Println(save(name, strings.NewReader("attack at dawn")))
+
+	f, err := pld.Open(name, key, nil)
+	if err != nil {
+		panic(err) // a wrong key and a truncated file too
+	}
+	defer f.Close()
+	end := make([]byte, 4)
+	f.ReadAt(end, f.Size()-4)
+	fmt.Printf("%s\n", end)
+	// Output:
+	// <nil>
+	// dawn
+}

@@ -32,7 +32,7 @@ func serve(path, name string, key *pld.Key) (*served, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := pld.Open(in, info.Size(), key, nil)
+	file, err := pld.NewFile(in, info.Size(), key, nil)
 	if err != nil {
 		return nil, err
 	}

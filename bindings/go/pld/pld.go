@@ -4,10 +4,11 @@
 //	err := pld.WriteFile(name, data, key, nil)    // as os.WriteFile
 //	data, err := pld.ReadFile(name, key, nil)     // as os.ReadFile
 //
-//	f, err := pld.Create(name, key, nil)          // an io.Writer; its name appears at Commit
-//	w, err := pld.NewWriter(stream, key, nil)     // an io.WriteCloser
-//	f, err := pld.Open(file, size, key, nil)      // io.ReaderAt, io.ReadSeeker
-//	r, err := pld.NewReader(stream, key, nil)     // io.Reader
+//	f, err := pld.Create(name, key, nil)             // an io.Writer; its name appears at Commit
+//	w, err := pld.NewWriter(stream, key, nil)        // an io.WriteCloser
+//	f, err := pld.Open(name, key, nil)               // io.ReaderAt, io.ReadSeeker, io.Closer
+//	f, err := pld.NewFile(readerAt, size, key, nil)  // the same, not by its name
+//	r, err := pld.NewReader(stream, key, nil)        // an io.Reader
 //
 // A file is sealed in chunks of usually 1 MiB. Whatever is read from one has been verified. A
 // truncated file is an error: [Open] looks at the last chunk first; a [Reader] returns the error

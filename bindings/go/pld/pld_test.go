@@ -86,7 +86,7 @@ func read(file []byte, secret pld.Secret) ([]byte, error) {
 }
 
 func open(file []byte, secret pld.Secret) (*pld.File, error) {
-	return pld.Open(bytes.NewReader(file), int64(len(file)), secret, nil)
+	return pld.NewFile(bytes.NewReader(file), int64(len(file)), secret, nil)
 }
 
 func small(v palladion.Variant) *pld.WriterOptions {
@@ -211,7 +211,7 @@ func TestErrors(t *testing.T) {
 	}
 	// A size that is too large.
 	for _, size := range []int64{5000, 1 << 40, 1<<63 - 1} {
-		_, err := pld.Open(bytes.NewReader(byKey), size, key, nil)
+		_, err := pld.NewFile(bytes.NewReader(byKey), size, key, nil)
 		if !errors.Is(err, pld.ErrTrailingData) {
 			t.Errorf("a size of %d: %v", size, err)
 		}
@@ -402,8 +402,8 @@ func TestNothing(t *testing.T) {
 	}
 	add(pld.NewWriter(nil, key, nil))
 	add(pld.NewReader(nil, key, nil))
-	add(pld.Open(nil, 1000, key, nil))
-	add(pld.Open(bytes.NewReader(file), -1, key, nil))
+	add(pld.NewFile(nil, 1000, key, nil))
+	add(pld.NewFile(bytes.NewReader(file), -1, key, nil))
 	add(nil, pld.WriteKeyFile(name, nil))
 	add(nil, pld.WriteKeyFile(name, wiped))
 	for i, err := range errs {
@@ -472,7 +472,7 @@ func TestCache(t *testing.T) {
 	file := seal(t, make([]byte, (most+8)<<20), testKey(), nil)
 	synctest.Test(t, func(t *testing.T) {
 		in := &counting{ReaderAt: bytes.NewReader(file)}
-		f := must(pld.Open(in, int64(len(file)), testKey(), nil))
+		f := must(pld.NewFile(in, int64(len(file)), testKey(), nil))
 		in.count.Store(0)
 		in.gate = make(chan struct{})
 		for chunk := range most + 7 {
@@ -490,7 +490,7 @@ func TestCache(t *testing.T) {
 	})
 
 	in := &counting{ReaderAt: bytes.NewReader(file)}
-	f := must(pld.Open(in, int64(len(file)), testKey(), nil))
+	f := must(pld.NewFile(in, int64(len(file)), testKey(), nil))
 	for _, test := range []struct {
 		size   int64
 		chunks []int
@@ -671,7 +671,7 @@ func TestCommand(t *testing.T) {
 				t.Fatalf("%v, %s: Reader: %v", v, name, err)
 			}
 			size := must(f.Stat()).Size()
-			random := must(pld.Open(f, size, secret, nil))
+			random := must(pld.NewFile(f, size, secret, nil))
 			if got, err := io.ReadAll(random); err != nil || !bytes.Equal(got, text) {
 				t.Fatalf("%v, %s: File: %v", v, name, err)
 			}
@@ -730,7 +730,7 @@ func Example() {
 	// Output: remember the milk <nil>
 }
 
-func ExampleOpen() {
+func ExampleNewFile() {
 	key := pld.NewKey()
 	var file bytes.Buffer
 	w, err := pld.NewWriter(&file, key, nil)
@@ -741,7 +741,7 @@ func ExampleOpen() {
 	io.WriteString(w, "the end")
 	w.Close()
 
-	f, err := pld.Open(bytes.NewReader(file.Bytes()), int64(file.Len()), key, nil)
+	f, err := pld.NewFile(bytes.NewReader(file.Bytes()), int64(file.Len()), key, nil)
 	if err != nil {
 		panic(err) // truncated files too
 	}

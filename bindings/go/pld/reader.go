@@ -172,6 +172,7 @@ func (r *Reader) Close() error {
 // 32 MiB, or one for each CPU if that is more. Further reads wait.
 type File struct {
 	in     io.ReaderAt
+	file   *os.File // if Open has opened it
 	header *header
 	end    int64 // of the file
 	size   int64 // of the plaintext
@@ -208,10 +209,29 @@ var (
 	_ io.Closer     = (*File)(nil)
 )
 
-// Open opens a file of so many bytes. It reads the header and the last chunk, so a truncated file
-// is an error at once. A damaged chunk is an error when it is read. A passphrase has these limits;
-// nil means [DefaultLimits].
-func Open(r io.ReaderAt, size int64, secret Secret, limits *Limits) (*File, error) {
+// Open opens the file with this name, as [NewFile] does. Close closes it.
+func Open(name string, secret Secret, limits *Limits) (*File, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	var f *File
+	info, err := in.Stat()
+	if err == nil {
+		f, err = NewFile(in, info.Size(), secret, limits)
+	}
+	if err != nil {
+		in.Close()
+		return nil, &fs.PathError{Op: "decrypt", Path: name, Err: err}
+	}
+	f.file = in
+	return f, nil
+}
+
+// NewFile returns a File over what r reads, so many bytes of it. It reads the header and the last
+// chunk, so a truncated file is an error at once. A damaged chunk is an error when it is read. A
+// passphrase has these limits; nil means [DefaultLimits].
+func NewFile(r io.ReaderAt, size int64, secret Secret, limits *Limits) (*File, error) {
 	if r == nil {
 		return nil, errNilReader
 	}
@@ -555,8 +575,8 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close waits for calls of ReadAt and then wipes the key and the chunks. It does not close the
-// underlying reader.
+// Close waits for calls of ReadAt and then wipes the key and the chunks. It closes the underlying
+// reader only if Open has opened it.
 func (f *File) Close() error {
 	f.open.Lock()
 	defer f.open.Unlock()
@@ -569,5 +589,9 @@ func (f *File) Close() error {
 	}
 	f.chunks = nil
 	f.recent.Init()
+	if f.file != nil {
+		defer func() { f.file = nil }()
+		return f.file.Close()
+	}
 	return nil
 }
