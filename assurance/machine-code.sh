@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Proves what the machine code of the kernels with AES instructions does, on x86-64 and 64-bit ARM:
 # that it computes RFC 10032, that nothing secret decides its time, which memory it uses and what it
-# leaves on the stack. machine-code/main.rs says how. Finds planted defects first.
+# leaves on the stack. machine-code/main.rs says how. Finds planted defects first. The kernels are
+# those of the C library, and those of the Go module as Go's assembler makes them.
 #
 #   assurance/machine-code.sh [full|quick [FILTER...]]
 #
-# Needs gcc. The code of the other CPU and its instructions in QEMU, and those of VAES and AVX-512
-# in Bochs if this CPU lacks them, need what scripts/install-emulators.sh installs; without that
-# they are left out.
+# Needs gcc, and Go for its kernels. The code of the other CPU and its instructions in QEMU, and
+# those of VAES and AVX-512 in Bochs if this CPU lacks them, need what scripts/install-emulators.sh
+# installs; without that they are left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 unset CARGO_PROFILE_RELEASE_LTO # the code to check is the code that users get
@@ -36,8 +37,19 @@ for cpu in x86_64 aarch64; do
     elif [ $cpu = x86_64 ] && type bochs >/dev/null 2>&1; then
         wide=".ci/bochs/run.sh -t 1200 -f '$file:/records' '$runner' /records"
     fi
-    target/assurance/release/machine-code "$out/$target/release/libaegis.so" "$file" \
-        "${qemu[*]} $runner $file" "$wide" "$@" | tee "$out/$cpu.txt"
-    summary+="${summary:+; }$cpu: $(tail -n 1 "$out/$cpu.txt")"
+    prove() { # WHAT FILE
+        target/assurance/release/machine-code "$2" "$file" "${qemu[*]} $runner $file" "$wide" \
+            "${@:3}" | tee "$out/$cpu.txt"
+        summary+="${summary:+; }$cpu$1: $(tail -n 1 "$out/$cpu.txt")"
+    }
+    prove "" "$out/$target/release/libaegis.so" "$@"
+    if type go >/dev/null 2>&1; then
+        arch=amd64
+        [ $cpu = x86_64 ] || arch=arm64
+        (cd bindings/go && GOOS=linux GOARCH=$arch CGO_ENABLED=0 go test -c -o "$out/go-$cpu" .)
+        prove " in Go" "$out/go-$cpu" "$@"
+    else
+        echo "skipped: Go's kernels: Go is not installed" | tee -a "${PALLADION_SKIPPED:-/dev/null}"
+    fi
 done
 echo "$summary"

@@ -9,7 +9,7 @@ use crate::machine::{Address, Cpu, Decoded, Machine, Result, decide};
 use crate::term::{Block, Term};
 use crate::value::{Flag, Operation, Value, Value::Number};
 
-pub static CPU: Cpu = Cpu {
+pub const CPU: Cpu = Cpu {
     decode,
     nop: &[0x1f, 0x20, 0x03, 0xd5],
     stack_pointer: 31,
@@ -33,7 +33,34 @@ pub static CPU: Cpu = Cpu {
         // stp x29, x30, [sp, -16]!; bl OPEN; mov w0, 1; ldp x29, x30, [sp], 16; ret; OPEN:
         ("every tag is right", "a9bf7bfd 94000004 52800020 a8c17bfd d65f03c0"),
     ],
+    go: false,
 };
+
+/// Programs in Go.
+pub const GO: Cpu = Cpu {
+    saved: &[18, GOROUTINE, FRAME],
+    saved_vectors: 0..0,
+    kernels: 10,
+    // The address of the message is in `[sp, 8]`.
+    defects: &[
+        ("a branch on a key", "f94007e0 f9400009 39400129 34000029"),
+        ("an address that depends on a key", "f94007e0 f9400009 39400129 38696be9"),
+        ("a write to a key", "f94007e0 f9400009 3900013f"),
+        ("a write to a caller's frame", "f90003e9"),
+        ("a write after the result", "390047ff"),
+        ("a register that is not restored", "d2800012"),
+        ("a part of a key on the stack", "f94007e0 f9400009 f9400129 d11003ea f9000149"),
+        // ldr x0, [sp, 8]; stp x30, x0, [sp, -32]!; bl OPEN; mov w0, 1; ldr x30, [sp], 32;
+        // strb w0, [sp, 16]; ret; OPEN:
+        ("every tag is right", "f94007e0 a9be03fe 94000005 52800020 f84207fe 390043e0 d65f03c0"),
+    ],
+    go: true,
+    ..CPU
+};
+
+/// The registers with the address of the goroutine, and with that of the frame: what is below it.
+pub const GOROUTINE: usize = 28;
+pub const FRAME: usize = 29;
 
 fn decode(code: &[u8], _: u64) -> Option<Decoded> {
     let mut word = U8Reader::new(code.get(..4)?);
@@ -221,7 +248,7 @@ impl Machine<'_> {
         use Opcode::*;
         let size = size_of(to)?;
         let operation = match opcode {
-            ADD => Operation::Add,
+            ADD | ADDS => Operation::Add,
             SUB | SUBS => Operation::Subtract,
             AND | ANDS => Operation::And,
             ORR => Operation::Or,
@@ -230,7 +257,7 @@ impl Machine<'_> {
         let values = [self.arm_value(a)?.truncate(size), self.arm_value(b)?.truncate(size)];
         let (result, [carry, zero, negative, overflow]) =
             self.arithmetic(operation, size, values, 0)?;
-        if matches!(opcode, SUBS | ANDS) {
+        if matches!(opcode, ADDS | SUBS | ANDS) {
             // The carry of a difference says that nothing was borrowed.
             let carry = if opcode == SUBS { carry.map(|borrow| !borrow) } else { carry };
             self.flags = [carry, zero, negative, overflow];
@@ -263,7 +290,7 @@ impl Machine<'_> {
                 self.arm_put(o[0], Number((ip & !0xfff).wrapping_add(offset as u64)))?;
             }
             HINT => {}
-            ADD | SUB | SUBS | AND | ANDS | ORR | EOR if !is_vector(o[0]) => {
+            ADD | ADDS | SUB | SUBS | AND | ANDS | ORR | EOR if !is_vector(o[0]) => {
                 self.arm_arithmetic(i.opcode, [o[0], o[1], o[2]])?;
             }
             MADD | MSUB => {
@@ -271,6 +298,11 @@ impl Machine<'_> {
                 let (product, add) = (number(o[1])?.wrapping_mul(number(o[2])?), number(o[3])?);
                 let product = if i.opcode == MADD { product } else { product.wrapping_neg() };
                 self.arm_put(o[0], Number(add.wrapping_add(product)))?;
+            }
+            UDIV => {
+                let number = |operand| self.arm_number(operand, "a division");
+                let quotient = number(o[1])?.checked_div(number(o[2])?).unwrap_or(0);
+                self.arm_put(o[0], Number(quotient))?;
             }
             UMULH => {
                 let number = |operand| self.arm_number(operand, "a factor").map(u128::from);
@@ -313,6 +345,10 @@ impl Machine<'_> {
             DUP | MOVI if matches!(o[0], Operand::SIMDRegisterElements(_, _, SIMDSizeCode::D)) => {
                 let half = self.arm_vector(o[1])?;
                 self.arm_put_vector(o[0], &[&half[..8], &half[..8]].concat())?;
+            }
+            MOVI => {
+                let byte = Term::number(self.arm_number(o[1], "a number")? as u8);
+                self.arm_put_vector(o[0], &[byte; 16])?;
             }
             AESE => {
                 let (a, b) = (self.arm_vector(o[0])?, self.arm_vector(o[1])?);

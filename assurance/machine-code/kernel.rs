@@ -7,6 +7,20 @@ use palladion_reference::{Aegis, Family};
 use crate::machine::{Cpu, Instruction};
 use crate::memory::Image;
 
+/// The tables of kernels in programs in Go: `kernels128L` and so on.
+const TABLES: [(&str, Family, usize); 6] = [
+    ("128L", Family::Aegis128, 1),
+    ("128X2", Family::Aegis128, 2),
+    ("128X4", Family::Aegis128, 4),
+    ("256", Family::Aegis256, 1),
+    ("256X2", Family::Aegis256, 2),
+    ("256X4", Family::Aegis256, 4),
+];
+/// The functions in a row of a table, where they begin in it, and its size.
+const ROW: [&str; 5] = ["seal", "open", "init", "advance", "finalize"];
+const FUNCTIONS: u64 = 32;
+const ROW_SIZE: u64 = 72;
+
 /// The sets of features with AES instructions.
 const FEATURES: [&str; 6] = ["Sse", "Avx", "Vaes", "Vaes512", "Aes", "AesSha3"];
 
@@ -28,6 +42,8 @@ pub struct Kernel {
     pub lanes: usize,
     /// The number of groups, if it is known at compile time.
     pub groups: Option<usize>,
+    /// Where Go's kernel is that makes the state for this one. Without one it is the standard's.
+    pub init: Option<u64>,
     pub start: u64,
     pub code: Vec<Instruction>,
 }
@@ -65,6 +81,7 @@ impl Kernel {
             family,
             lanes,
             groups: Some(groups).filter(|groups| *groups > 0),
+            init: None,
             start,
             code: cpu.decode_all(code, start),
         })
@@ -82,6 +99,7 @@ impl Kernel {
     /// What wipes the stack after the kernel, if anything does.
     pub fn scrub(&self) -> Option<&'static str> {
         match (&*self.features, self.operation.ends_with("batch")) {
+            ("Go", _) => None, // they do so themselves
             ("Aes" | "AesSha3", _) => Some(HELPERS[2]),
             ("Vaes", true) => Some(HELPERS[1]),
             _ => (self.groups != Some(1)).then_some(HELPERS[0]),
@@ -118,11 +136,7 @@ pub struct Set {
 impl Set {
     pub fn load(path: &str) -> Result<Self, Box<dyn std::error::Error>> {
         let image = Image::load(path)?;
-        let named = image
-            .functions
-            .iter()
-            .filter_map(|(name, start, code)| Kernel::new(image.cpu, &shorten(name), *start, code));
-        let mut functions: Vec<Kernel> = named.collect();
+        let mut functions = if image.cpu.go { go_kernels(&image)? } else { kernels(&image) };
         functions.sort_by_key(|function| (function.features.is_empty(), function.name()));
         let count = functions.iter().filter(|function| !function.features.is_empty()).count();
         let none =
@@ -148,6 +162,67 @@ impl Set {
     pub fn scrub(&self, name: &str) -> Option<usize> {
         self.functions.iter().position(|function| function.operation == name)
     }
+}
+
+fn kernels(image: &Image) -> Vec<Kernel> {
+    let functions = image.functions.iter();
+    functions
+        .filter_map(|(name, start, code)| Kernel::new(image.cpu, &shorten(name), *start, code))
+        .collect()
+}
+
+/// Returns the kernels in the tables of a program in Go.
+fn go_kernels(image: &Image) -> Result<Vec<Kernel>, String> {
+    let mut rows = Vec::new();
+    for (variant, family, lanes) in TABLES {
+        let table = symbol(image, &format!("kernels{variant}"))?;
+        let (start, count) = (image.word(table), image.word(table + 8));
+        let (start, count) = start.zip(count).ok_or("no rows")?;
+        rows.extend((0..count).map(|n| (start + ROW_SIZE * n, family, lanes, true)));
+    }
+    rows.push((symbol(image, "lane128")?, Family::Aegis128, 1, false));
+    rows.push((symbol(image, "lane256")?, Family::Aegis256, 1, false));
+    let mut kernels: Vec<Kernel> = Vec::new();
+    for (row, family, lanes, has_init) in rows {
+        let functions: Vec<_> = (0..5).map(|n| function(image, row + FUNCTIONS + 8 * n)).collect();
+        let init = has_init.then(|| functions[2].map_or(0, |(_, start, _)| *start));
+        for (operation, found) in ROW.iter().zip(&functions) {
+            let Some((name, start, code)) = found else { continue };
+            let init = init.filter(|_| !matches!(*operation, "seal" | "open"));
+            let known = |other: &&mut Kernel| (other.start, other.init) == (*start, init);
+            if let Some(other) = kernels.iter_mut().find(known) {
+                if other.lanes != lanes {
+                    (other.lanes, other.groups) = (1, None); // for any degree
+                }
+                continue;
+            }
+            let name = name.trim_end_matches(".abi0").rsplit('.').next().unwrap_or("");
+            kernels.push(Kernel {
+                features: "Go".into(),
+                operation: (*operation).into(),
+                machine: name.into(),
+                family,
+                lanes,
+                groups: Some(1),
+                init,
+                start: *start,
+                code: image.cpu.decode_all(code, *start),
+            });
+        }
+    }
+    Ok(kernels)
+}
+
+fn symbol(image: &Image, name: &str) -> Result<u64, String> {
+    image.symbols.get(name).copied().ok_or(format!("no {name}"))
+}
+
+/// The assembly behind the pointer to a function of Go.
+fn function(image: &Image, at: u64) -> Option<&(String, u64, Vec<u8>)> {
+    let start = image.word(image.word(at).filter(|closure| *closure != 0)?)?;
+    let (name, ..) = image.functions.iter().find(|function| function.1 == start)?;
+    let name = format!("{name}.abi0");
+    image.functions.iter().find(|function| function.0 == name)
 }
 
 /// Removes the paths of modules from a name.

@@ -249,6 +249,9 @@ pub struct Cpu {
     pub kernels: usize,
     /// Code in front of `open`, in hexadecimal, with what is wrong.
     pub defects: &'static [(&'static str, &'static str)],
+    /// Whether functions are Go's: the argument and the result are on the stack, and functions find
+    /// the goroutine, which says where the stack ends.
+    pub go: bool,
 }
 
 impl Cpu {

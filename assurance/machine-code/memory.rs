@@ -16,8 +16,12 @@ const OUTSIDE: u64 = 0x7fff_0000_0000;
 pub struct Image {
     pub cpu: &'static Cpu,
     parts: Vec<(u64, Vec<u8>)>,
+    /// What changes at run time, as it is at the start.
+    variables: Vec<(u64, Vec<u8>)>,
     /// Functions: name, address, code.
     pub functions: Vec<(String, u64, Vec<u8>)>,
+    /// The addresses of Go's variables, by their names without paths.
+    pub symbols: HashMap<String, u64>,
     outside: HashMap<u64, String>,
 }
 
@@ -25,24 +29,36 @@ impl Image {
     pub fn load(path: &str) -> Result<Self, Box<dyn std::error::Error>> {
         let data = std::fs::read(path)?;
         let file = object::File::parse(&*data)?;
+        let go = file.section_by_name(".gopclntab").is_some();
         let cpu = match file.architecture() {
+            object::Architecture::X86_64 if go => &x86::GO,
             object::Architecture::X86_64 => &x86::CPU,
+            object::Architecture::Aarch64 if go => &arm::GO,
             object::Architecture::Aarch64 => &arm::CPU,
             other => return Err(format!("{other:?} is unknown").into()),
         };
-        let mut image =
-            Self { cpu, parts: Vec::new(), functions: Vec::new(), outside: HashMap::new() };
+        let mut image = Self {
+            cpu,
+            parts: Vec::new(),
+            variables: Vec::new(),
+            functions: Vec::new(),
+            symbols: HashMap::new(),
+            outside: HashMap::new(),
+        };
         for section in file.sections() {
             // What no kernel may read changes at run time.
-            let constant = ["", ".data", ".bss", ".tbss", ".tdata"];
-            if section.address() != 0 && !constant.contains(&section.name()?) {
-                image.parts.push((section.address(), section.data()?.to_vec()));
+            let variable = [".data", ".bss", ".tbss", ".tdata", ".noptrdata", ".noptrbss"];
+            let part = (section.address(), section.data()?.to_vec());
+            if variable.contains(&section.name()?) {
+                image.variables.push(part);
+            } else if part.0 != 0 {
+                image.parts.push(part);
             }
         }
-        let symbols = file.dynamic_symbol_table().ok_or("no dynamic symbols")?;
         for (at, relocation) in file.dynamic_relocations().into_iter().flatten() {
             let mut value = relocation.addend() as u64;
             if let RelocationTarget::Symbol(index) = relocation.target() {
+                let symbols = file.dynamic_symbol_table().ok_or("no dynamic symbols")?;
                 let symbol = symbols.symbol_by_index(index)?;
                 value = symbol.address();
                 if value == 0 {
@@ -64,15 +80,21 @@ impl Image {
                 && symbol.kind() == object::SymbolKind::Text
             {
                 image.functions.push((name, symbol.address(), code.to_vec()));
+            } else if go && let Some((_, name)) = name.rsplit_once('.') {
+                image.symbols.insert(name.to_owned(), symbol.address());
             }
         }
         Ok(image)
     }
 
     fn bytes(&self, at: u64, len: usize) -> Option<&[u8]> {
-        self.parts
-            .iter()
-            .find_map(|(start, bytes)| bytes.get(at.checked_sub(*start)? as usize..)?.get(..len))
+        find(&self.parts, at, len)
+    }
+
+    /// A word, which may be in a variable.
+    pub fn word(&self, at: u64) -> Option<u64> {
+        let bytes = find(&self.variables, at, 8).or_else(|| self.bytes(at, 8))?;
+        Some(u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
     }
 
     /// An instruction outside of kernels, such as those on the way to the C library.
@@ -84,6 +106,12 @@ impl Image {
     pub fn outside(&self, at: u64) -> Option<&str> {
         self.outside.get(&at).map(String::as_str)
     }
+}
+
+fn find(parts: &[(u64, Vec<u8>)], at: u64, len: usize) -> Option<&[u8]> {
+    parts
+        .iter()
+        .find_map(|(start, bytes)| bytes.get(at.checked_sub(*start)? as usize..)?.get(..len))
 }
 
 pub struct Region {

@@ -11,11 +11,15 @@ use crate::machine::Machine;
 use crate::memory::{Memory, Region};
 use crate::term::{Block, Term};
 use crate::value::{CASES, Value};
+use crate::{arm, x86};
 
 /// Where the stack of a kernel ends, and where it returns to.
 const STACK: u64 = 0x7000_0000;
 const STACK_LEN: usize = 6 << 10;
 const RETURN: u64 = 0x6000_0000;
+/// Where Go says that the stack ends, and how far from its end functions have to ask for more.
+const GOROUTINE: u64 = 0x5100_0000;
+const STACK_GUARD: u64 = 928;
 
 /// A call of kernels with public lengths.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +35,21 @@ fn symbols(name: u8, len: usize) -> Vec<Term> {
     (0..len).map(|at| Term::symbol(name, at)).collect()
 }
 
+/// What kernels for states are given, each what it needs.
+#[derive(Default)]
+struct Arguments {
+    key: u64,
+    nonce: u64,
+    context: u64,
+    work: u64,
+    src: u64,
+    dst: u64,
+    ad_len: u64,
+    len: u64,
+    tag: u64,
+    tag_len: u64,
+}
+
 pub struct Run<'a> {
     set: &'a Set,
     /// A kernel in place of another.
@@ -42,25 +61,43 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub fn new(set: &'a Set, call: &Call, planted: Option<(usize, &'a Kernel)>) -> Self {
+        let cpu = set.image.cpu;
+        let alignment = if cpu.go && cpu.link.is_none() { 8 } else { 16 };
         let stack = Region {
             name: "the stack",
             // Some place between two lines of the cache, as the ABI allows.
-            start: STACK - STACK_LEN as u64 - 16 * (call.len as u64 % 4),
+            start: STACK - STACK_LEN as u64 - alignment * (call.len as u64 % 4),
             bytes: symbols(b's', STACK_LEN),
             writable: true,
         };
+        let guard = [0, 0, stack.start + STACK_GUARD];
         let vector = |n| std::array::from_fn(|at| Term::symbol(b'v', 64 * n + at));
         let general = |n| std::array::from_fn(|at| Term::symbol(b'g', 8 * n + at));
-        let general: [[Term; 8]; 40] = std::array::from_fn(general);
+        let mut general: [[Term; 8]; 40] = std::array::from_fn(general);
+        if cpu.go && cpu.link.is_some() {
+            general[arm::GOROUTINE] = GOROUTINE.to_le_bytes().map(Term::number);
+        }
         let vectors: [[Term; 64]; 32] = std::array::from_fn(vector);
         let callers = [general.as_flattened(), vectors[8..16].as_flattened()].concat();
         let memory = Memory { image: Some(&set.image), regions: vec![stack] };
-        Self {
+        let general = general.map(|bytes| Value::from_bytes(&bytes));
+        let mut run = Self {
             set,
             planted,
-            machine: Machine::new(general.map(Value::Bytes), vectors, memory),
+            machine: Machine::new(general, vectors, memory),
             callers: callers.into_iter().collect(),
+        };
+        if cpu.go {
+            let regions = [
+                ("the argument", 0, Vec::new()),
+                ("the thread", x86::THREAD - 8, numbers(&[GOROUTINE])),
+                ("the goroutine", GOROUTINE, numbers(&guard)),
+            ];
+            for (name, start, bytes) in regions {
+                run.machine.memory.regions.push(Region { name, start, bytes, writable: false });
+            }
         }
+        run
     }
 
     /// Adds memory that a kernel may use, and returns its address.
@@ -81,8 +118,7 @@ impl<'a> Run<'a> {
 
     /// Adds a struct of words that a kernel reads.
     fn fields(&mut self, name: &'static str, fields: &[u64]) -> u64 {
-        let bytes = fields.iter().flat_map(|field| field.to_le_bytes()).map(Term::number);
-        self.aligned(name, bytes.collect(), false)
+        self.aligned(name, numbers(fields), false)
     }
 
     /// Calls a function.
@@ -90,8 +126,23 @@ impl<'a> Run<'a> {
         let cpu = self.set.image.cpu;
         let end = self.machine.memory.regions[0].start + STACK_LEN as u64;
         self.machine.general[cpu.stack_pointer] = Value::Number(end);
-        for (&register, &argument) in cpu.arguments.iter().zip(arguments) {
-            self.machine.general[register] = Value::Number(argument);
+        if cpu.go {
+            // Behind the address to return to, or the place for that of the caller. The result
+            // follows.
+            let result = usize::from(self.set.functions[function].operation == "open");
+            self.machine.memory.regions[1] = Region {
+                name: "the argument",
+                start: if cpu.link.is_some() { end + 8 } else { end },
+                bytes: [numbers(arguments), symbols(b'r', result)].concat(),
+                writable: true,
+            };
+            if cpu.link.is_some() {
+                self.machine.general[arm::FRAME] = Value::Number(end - 8);
+            }
+        } else {
+            for (&register, &argument) in cpu.arguments.iter().zip(arguments) {
+                self.machine.general[register] = Value::Number(argument);
+            }
         }
         let (before, vectors) = (self.machine.general, self.machine.vectors.clone());
         match cpu.link {
@@ -110,6 +161,33 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Calls a kernel for a state.
+    fn call_kernel(
+        &mut self,
+        number: usize,
+        state: [u64; 2],
+        arguments: &Arguments,
+    ) -> Result<(), String> {
+        let [memory, degree] = state;
+        let &Arguments { key, nonce, context, work, src, dst, ad_len, len, tag, tag_len } =
+            arguments;
+        if self.set.image.cpu.go {
+            let bits = [8 * ad_len, 8 * len];
+            let (data, tag) = ([src, dst, len], [tag, tag_len]);
+            let all = [&[memory, degree, key, nonce][..], &data, &bits, &tag, &[work]].concat();
+            let fields = self.fields("the arguments", &all);
+            return self.call(number, &[fields]);
+        }
+        match &*self.set.functions[number].operation {
+            "init" => self.call(number, &[memory, degree, key, nonce, context]),
+            "advance" => {
+                let data = self.fields("the arguments", &[src, dst, len]);
+                self.call(number, &[memory, degree, work, data])
+            }
+            _ => self.call(number, &[memory, degree, ad_len, len, tag, tag_len]),
+        }
     }
 
     /// Runs instructions until the function returns.
@@ -290,27 +368,62 @@ impl<'a> Run<'a> {
             }
         }
         let (size, verdict) = if batch { (4, wrong) } else { (1, wrong.map(|wrong| 1 - wrong)) };
-        if self.machine.low(0, size) != Value::from_cases(verdict) {
+        let result = match (self.set.image.cpu.go, &*kernel.operation) {
+            (true, "open") => self.machine.load(self.machine.memory.regions[1].start + 8, size)?,
+            (true, _) => Value::from_cases(verdict), // there is none
+            (false, _) => self.machine.low(0, size),
+        };
+        if result != Value::from_cases(verdict) {
             return Err("returns something else than which tags are right".into());
         }
         self.check_stack(kernel)
     }
 
-    /// Proves a kernel for a state in memory. A state is what `resume` makes of its words.
+    /// Returns where Go's kernels for states keep each byte of the words: where `init` writes them.
+    fn places(&self, kernel: &Kernel, degree: usize) -> Result<Vec<usize>, String> {
+        let aegis = kernel.aegis(degree);
+        let Some(start) = kernel.init else {
+            return Ok((0..16 * word_count(aegis) * degree).collect());
+        };
+        let mut run = Self::new(self.set, &Call::default(), None);
+        let is_init = |other: &Kernel| other.operation == "init" && other.start == start;
+        let init = self.set.functions.iter().position(is_init).ok_or("no init")?;
+        let (key, nonce) = (symbols(b'k', aegis.key_len()), symbols(b'n', aegis.key_len()));
+        let words = to_words(&State::init(aegis, &key, &nonce, None));
+        let (key, nonce) =
+            (run.memory("the key", key, false), run.memory("the nonce", nonce, false));
+        let memory = run.aligned("the state", symbols(b'x', 128 * degree), true);
+        let arguments = Arguments { key, nonce, ..Arguments::default() };
+        run.call_kernel(init, [memory, degree as u64], &arguments)?;
+        let state = run.bytes(memory, 128 * degree);
+        let place = |word| state.iter().position(|byte| byte == word);
+        let places = words.iter().map(place).collect::<Option<_>>();
+        places.ok_or("init makes another state than the standard's".into())
+    }
+
+    /// Proves a kernel for a state in memory. A state is what `resume` makes of its words, in Go
+    /// the words where `init` writes them.
     pub fn state_kernel(&mut self, number: usize, call: &Call) -> Result<(), String> {
         let kernel = &self.set.functions[number];
+        let go = self.set.image.cpu.go;
         let related = |operation: &str| match kernel.operation == operation {
+            _ if go => Ok(number), // there are none
             true => Ok(number),
             false => self.set.related(kernel, operation).ok_or(format!("no {operation}")),
         };
         let (resume, words) = (related("resume")?, related("words")?);
+        let places = if go { self.places(kernel, call.degree)? } else { Vec::new() };
         let (aegis, degree) = (kernel.aegis(call.degree), call.degree);
         let len = 16 * word_count(aegis) * degree;
         let mut state = of_words(aegis, &symbols(b'w', len));
         let size = 128 * degree;
         let (d, given, tag_len) = (degree as u64, call.len as u64, call.tag_len as u64);
-        let memory = self.aligned("the state", symbols(b'x', size), true);
-        if kernel.operation != "init" {
+        let mut bytes = symbols(b'x', size);
+        for (&place, word) in places.iter().zip(to_words(&state)) {
+            bytes[place] = word;
+        }
+        let memory = self.aligned("the state", bytes, true);
+        if kernel.operation != "init" && !go {
             let from = self.memory("the words", to_words(&state), false);
             self.call(resume, &[memory, d, from])?;
         }
@@ -319,13 +432,14 @@ impl<'a> Run<'a> {
                 let key = symbols(b'k', aegis.key_len());
                 let nonce = symbols(b'n', aegis.key_len());
                 let context: Block = std::array::from_fn(|at| Term::symbol(b'c', at));
-                let own = call.len % 2 == 1;
+                let own = call.len % 2 == 1 && !go;
                 state = State::init(aegis, &key, &nonce, own.then_some(context));
                 let key = self.memory("the key", key, false);
                 let nonce = self.memory("the nonce", nonce, false);
                 let context =
                     if own { self.memory("the context", context.to_vec(), false) } else { 0 };
-                self.call(number, &[memory, d, key, nonce, context])?;
+                let arguments = Arguments { key, nonce, context, ..Arguments::default() };
+                self.call_kernel(number, [memory, d], &arguments)?;
             }
             "advance" => {
                 // Encrypts, decrypts, absorbs.
@@ -338,8 +452,9 @@ impl<'a> Run<'a> {
                         _ if in_place => src,
                         _ => self.memory("the output", symbols(b'o', call.len), true),
                     };
-                    let data = self.fields("the arguments", &[src, dst, given]);
-                    self.call(number, &[memory, d, u64::from(work), data])?;
+                    let ends = Arguments { src, dst, len: given, ..Arguments::default() };
+                    let arguments = Arguments { work: work.into(), ..ends };
+                    self.call_kernel(number, [memory, d], &arguments)?;
                     if work == 2 {
                         state.absorb(&input);
                     } else {
@@ -354,7 +469,9 @@ impl<'a> Run<'a> {
             }
             "finalize" => {
                 let tag = self.memory("the tag", symbols(b't', call.tag_len), true);
-                self.call(number, &[memory, d, call.ad_len as u64, given, tag, tag_len])?;
+                let lens =
+                    Arguments { ad_len: call.ad_len as u64, len: given, ..Arguments::default() };
+                self.call_kernel(number, [memory, d], &Arguments { tag, tag_len, ..lens })?;
                 let expected = state.finalize(call.ad_len, call.len, call.tag_len);
                 self.expect(tag, "the tag", &expected)?;
             }
@@ -378,8 +495,13 @@ impl<'a> Run<'a> {
             other => return Err(format!("unknown: a kernel `{other}`")),
         }
         self.check_stack(kernel)?;
-        // The state is the one that `resume` makes.
         let found = self.bytes(memory, size);
+        if go {
+            let same = |(&place, word)| found[place] == word;
+            let right = places.iter().zip(to_words(&state)).all(same);
+            return if right { Ok(()) } else { Err("the state is another".into()) };
+        }
+        // The state is the one that `resume` makes.
         let from = self.memory("the new words", to_words(&state), false);
         let other = self.aligned("another state", symbols(b'x', size), true);
         self.call(resume, &[other, d, from])?;
@@ -395,6 +517,11 @@ struct Expected {
     tag: Vec<Term>,
     /// The tag that the caller gives.
     given: Vec<Term>,
+}
+
+/// The bytes of numbers.
+fn numbers(numbers: &[u64]) -> Vec<Term> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).map(Term::number).collect()
 }
 
 /// The number of words of a lane.

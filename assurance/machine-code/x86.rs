@@ -16,7 +16,7 @@ const RAX: usize = 0;
 const RDX: usize = 2;
 const RSP: usize = 4;
 
-pub static CPU: Cpu = Cpu {
+pub const CPU: Cpu = Cpu {
     decode,
     nop: &[0x90],
     stack_pointer: RSP,
@@ -42,7 +42,35 @@ pub static CPU: Cpu = Cpu {
         // sub rsp, 8; call OPEN; mov al, 1; add rsp, 8; ret; OPEN:
         ("every tag is right", "48 83 ec 08 e8 07 00 00 00 b0 01 48 83 c4 08 c3"),
     ],
+    go: false,
 };
+
+/// Programs in Go.
+pub const GO: Cpu = Cpu {
+    saved: &[5],
+    kernels: 94,
+    // The address of the message is in `[rsp + 8]`.
+    defects: &[
+        ("a branch on a key", "48 8b 7c 24 08 48 8b 07 8a 00 84 c0 74 00"),
+        ("an address that depends on a key", "48 8b 7c 24 08 48 8b 07 0f b6 00 8a 04 04"),
+        ("a write to a key", "48 8b 7c 24 08 48 8b 07 c6 00 00"),
+        ("a write to a caller's frame", "c6 44 24 18 00"),
+        ("a write after the result", "c6 44 24 11 00"),
+        ("a register that is not restored", "31 ed"),
+        ("a part of a key on the stack", "48 8b 7c 24 08 48 8b 07 8b 00 89 84 24 00 fc ff ff"),
+        // mov rdi, [rsp + 8]; push rax; push rax; push rdi; call OPEN; add rsp, 24;
+        // mov byte ptr [rsp + 16], 1; ret; OPEN:
+        (
+            "every tag is right",
+            "48 8b 7c 24 08 50 50 57 e8 0a 00 00 00 48 83 c4 18 c6 44 24 10 01 c3",
+        ),
+    ],
+    go: true,
+    ..CPU
+};
+
+/// Where Go keeps the address of the goroutine: at `fs:[-8]`.
+pub const THREAD: u64 = 0x5000_0000;
 
 fn decode(code: &[u8], ip: u64) -> Option<Decoded> {
     Decoder::with_ip(64, code, ip, DecoderOptions::NONE).into_iter().next().map(Decoded::X86)
@@ -77,6 +105,7 @@ pub fn form(i: &Instruction) -> Option<String> {
     let immediate = (0..i.op_count()).find(is_byte).map(|op| i.immediate(op));
     let (mask, zeroes) = (i.op_mask() != Register::None, i.zeroing_masking());
     let runs = i.flow_control() == FlowControl::Next && !is_padding(i);
+    let runs = runs && i.segment_prefix() == Register::None;
     runs.then(|| format!("{:?} {kinds:?} {immediate:?} {mask} {zeroes}", i.code()))
 }
 
@@ -86,7 +115,10 @@ pub fn address(i: &Instruction) -> Address {
         base: number(i.memory_base()),
         index: number(i.memory_index()),
         scale: i.memory_index_scale().into(),
-        offset: i.memory_displacement64(),
+        offset: match i.segment_prefix() {
+            Register::FS => THREAD.wrapping_add(i.memory_displacement64()),
+            _ => i.memory_displacement64(),
+        },
     }
 }
 
@@ -345,7 +377,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let half = [i.memory_base(), i.memory_index()].into_iter().any(Register::is_gpr32);
-        if half || i.segment_prefix() != Register::None {
+        if half || ![Register::None, Register::FS].contains(&i.segment_prefix()) {
             return Err("unknown: an address".into());
         }
         match i.flow_control() {
