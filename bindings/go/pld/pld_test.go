@@ -348,6 +348,20 @@ func TestPrinting(t *testing.T) {
 			}
 		}
 	}
+	secret := bytes.Repeat([]byte{0xAB}, 3000)
+	var file bytes.Buffer
+	w := must(pld.NewWriter(&file, &k, small(palladion.AEGIS256)))
+	must(w.Write(secret))
+	if s := fmt.Sprintf("%v %+v %#v", w, *w, w); strings.Contains(s, "171 171") ||
+		strings.Contains(s, "0xab, 0xab") {
+		t.Error(s)
+	}
+	must(0, w.Close())
+	r := must(pld.NewReader(bytes.NewReader(file.Bytes()), &k, nil))
+	must(r.Read(make([]byte, 10)))
+	if s := fmt.Sprintf("%v %+v", *r, r); strings.Contains(s, "171 171") {
+		t.Error(s)
+	}
 	var log bytes.Buffer
 	for _, handler := range []slog.Handler{
 		slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil),

@@ -4,10 +4,11 @@ package pld
 type queue struct {
 	workers int // chunks to work on at once, each in a goroutine; if fewer than two, none is started
 	jobs    []*job
-	free    [][]byte
+	free    []*job
 }
 
-// A job is a chunk on its way. Its result can be used once done is closed.
+// A job is a chunk on its way. Its result can be used once done is closed. Package fmt prints
+// pointers in structs, not what they point to.
 type job struct {
 	chunk  chunk
 	buffer []byte // in which the result is
@@ -48,25 +49,29 @@ func (q *queue) next() *job {
 	return j
 }
 
-// buffer returns a buffer that was given back, or nil.
-func (q *queue) buffer() []byte {
+// fresh returns a job whose buffer can be used again, or one without.
+func (q *queue) fresh() *job {
 	if len(q.free) == 0 {
-		return nil
+		return new(job)
 	}
-	b := q.free[len(q.free)-1]
+	j := q.free[len(q.free)-1]
 	q.free = q.free[:len(q.free)-1]
-	return b
+	return &job{buffer: j.buffer}
 }
 
-func (q *queue) giveBack(buffer []byte) { q.free = append(q.free, buffer) }
+// release keeps the buffer of a job for others.
+func (q *queue) release(j *job) { q.free = append(q.free, j) }
 
-// wipe waits for the work, discards all chunks, and zeroes their buffers.
-func (q *queue) wipe() {
+// wipe waits for the work, discards all chunks, and zeroes their buffers and that of one more job.
+func (q *queue) wipe(j *job) {
 	for len(q.jobs) > 0 {
-		q.giveBack(q.next().buffer)
+		q.release(q.next())
 	}
-	for _, b := range q.free {
-		clear(b[:cap(b)])
+	if j != nil {
+		q.release(j)
+	}
+	for _, j := range q.free {
+		clear(j.buffer[:cap(j.buffer)])
 	}
 	q.free = nil
 }

@@ -17,16 +17,15 @@ import (
 // authentic and in order, but may be only a part: do not use it before Read has returned [io.EOF],
 // or be ready to undo that use.
 type Reader struct {
-	in     io.Reader
-	header *header
-	aead   *palladion.AEAD // nil once it is closed
-	queue  queue
-	buffer []byte // of a chunk
-	left   []byte // plaintext in it
-	next   uint64 // to be read from in
-	last   *chunk // once it was read
-	failed bool   // a chunk could not be read
-	err    error
+	in      io.Reader
+	header  *header
+	aead    *palladion.AEAD // nil once it is closed
+	queue   queue
+	current *job   // whose result is what Read has not returned yet
+	next    uint64 // to be read from in
+	last    *chunk // once it was read
+	failed  bool   // a chunk could not be read
+	err     error
 }
 
 var _ io.ReadCloser = (*Reader)(nil)
@@ -45,7 +44,7 @@ func NewReader(r io.Reader, secret Secret, limits *Limits) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{in: r, header: h, aead: aead}, nil
+	return &Reader{in: r, header: h, aead: aead, current: new(job)}, nil
 }
 
 var errNilReader = errors.New("pld: the reader is nil")
@@ -83,26 +82,25 @@ func (r *Reader) Read(b []byte) (int, error) {
 	if r.aead == nil {
 		return 0, ErrClosed
 	}
-	for len(r.left) == 0 && r.err == nil && len(b) > 0 {
-		r.left, r.err = r.readChunk()
+	for len(r.current.result) == 0 && r.err == nil && len(b) > 0 {
+		r.err = r.readChunk()
 	}
-	if len(r.left) == 0 {
+	left := r.current.result
+	if len(left) == 0 {
 		return 0, r.err
 	}
-	n := copy(b, r.left)
-	clear(r.left[:n])
-	r.left = r.left[n:]
+	n := copy(b, left)
+	clear(left[:n])
+	r.current.result = left[n:]
 	return n, nil
 }
 
-// readChunk returns the plaintext of the next chunk.
-func (r *Reader) readChunk() ([]byte, error) {
-	if r.buffer != nil {
-		r.queue.giveBack(r.buffer)
-		r.buffer = nil
-	}
+// readChunk makes the next chunk the current one.
+func (r *Reader) readChunk() error {
+	r.queue.release(r.current)
+	r.current = new(job)
 	for r.last == nil && !r.failed && len(r.queue.jobs) < max(1, r.queue.most()) {
-		j := new(job)
+		j := r.queue.fresh()
 		if err := r.readSealed(j); err != nil {
 			// It is returned after the chunks before it.
 			r.failed = true
@@ -113,15 +111,14 @@ func (r *Reader) readChunk() ([]byte, error) {
 		r.queue.start(j, func() ([]byte, error) { return openChunk(aead, c, sealed) })
 	}
 	if len(r.queue.jobs) > 0 {
-		j := r.queue.next()
-		r.buffer = j.buffer
-		return j.result, j.err
+		r.current = r.queue.next()
+		return r.current.err
 	}
 	var one [1]byte
 	if _, err := io.ReadFull(r.in, one[:]); err != nil {
-		return nil, err // EOF, as it should be
+		return err // EOF, as it should be
 	}
-	return nil, r.last.isFollowed()
+	return r.last.isFollowed()
 }
 
 // readSealed reads the next chunk.
@@ -135,7 +132,7 @@ func (r *Reader) readSealed(j *job) error {
 	if err != nil {
 		return err
 	}
-	j.chunk, j.buffer = c, r.queue.buffer()
+	j.chunk = c
 	sealed := c.len + palladion.TagSize
 	if len(j.buffer) < sealed {
 		j.buffer = make([]byte, sealed) // smaller for a small file
@@ -155,12 +152,10 @@ func (r *Reader) readSealed(j *job) error {
 // Close wipes the key and the buffers. It does not close the underlying reader.
 func (r *Reader) Close() error {
 	if r.aead != nil {
-		r.queue.wipe()
+		r.queue.wipe(r.current)
 		r.aead.Wipe()
-		r.aead = nil
+		r.aead, r.current = nil, nil
 	}
-	clear(r.buffer)
-	r.left = nil
 	return nil
 }
 

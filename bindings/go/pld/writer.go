@@ -12,14 +12,14 @@ import (
 // an error of your own, call [Writer.Abort] instead: Close would make a shorter file that every
 // reader takes for complete. Use [Create] for a file with a name.
 type Writer struct {
-	out    io.Writer
-	aead   *palladion.AEAD // nil once it is closed
-	buffer []byte          // a frame, plaintext, room for a tag
-	size   int             // of a chunk
-	next   uint64
-	queue  queue
-	err    error // of writing
-	unread error // of the reader in ReadFrom, if that came last
+	out     io.Writer
+	aead    *palladion.AEAD // nil once it is closed
+	current *job            // in its buffer a frame, plaintext, and room for a tag
+	size    int             // of a chunk
+	next    uint64
+	queue   queue
+	err     error // of writing
+	unread  error // of the reader in ReadFrom, if that came last
 }
 
 var (
@@ -45,9 +45,9 @@ func NewWriter(w io.Writer, secret Secret, options *WriterOptions) (*Writer, err
 		aead.Wipe()
 		return nil, err
 	}
-	buffer := make([]byte, frameSize, h.chunkSize+overhead)
+	queue := queue{workers: workers}
 	return &Writer{
-		out: w, aead: aead, buffer: buffer, size: h.chunkSize, queue: queue{workers: workers},
+		out: w, aead: aead, current: new(job), size: h.chunkSize, queue: queue,
 	}, nil
 }
 
@@ -61,7 +61,11 @@ func (w *Writer) Write(data []byte) (int, error) {
 	w.unread = nil
 	n := 0
 	for len(data) > 0 && w.err == nil {
-		room := frameSize + w.size - len(w.buffer)
+		j := w.current
+		if j.buffer == nil {
+			j.buffer = make([]byte, frameSize, w.size+overhead)
+		}
+		room := frameSize + w.size - len(j.buffer)
 		if room == 0 { // and more comes, so this is not the last one
 			if w.flush(false); w.err != nil {
 				n = max(0, n-w.size*(1+len(w.queue.jobs))) // what came before the lost chunk
@@ -69,7 +73,7 @@ func (w *Writer) Write(data []byte) (int, error) {
 			continue
 		}
 		copied := min(room, len(data))
-		w.buffer = append(w.buffer, data[:copied]...)
+		j.buffer = append(j.buffer, data[:copied]...)
 		data = data[copied:]
 		n += copied
 	}
@@ -88,26 +92,27 @@ func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 // flush seals the chunk in the buffer, and writes it, or an older one if several are sealed at once.
 // After the last, it writes all.
 func (w *Writer) flush(last bool) {
-	aead, buffer := w.aead, w.buffer
-	c := chunk{counter: w.next, len: len(buffer) - frameSize, last: last}
+	aead, j := w.aead, w.current
+	c := chunk{counter: w.next, len: max(0, len(j.buffer)-frameSize), last: last}
 	w.next++ // before Write may panic: no two chunks are sealed with one number
-	w.queue.start(&job{chunk: c, buffer: buffer}, func() ([]byte, error) {
-		frame, text := c.frame(), buffer[frameSize:]
-		copy(buffer, frame[:])
+	w.current = nil
+	w.queue.start(j, func() ([]byte, error) {
+		if j.buffer == nil { // an empty file
+			j.buffer = make([]byte, frameSize, overhead)
+		}
+		frame, text := c.frame(), j.buffer[frameSize:]
+		copy(j.buffer, frame[:])
 		sealed := aead.Seal(text[:0], c.nonce(aead.Variant()), text, frame[:])
-		return buffer[:frameSize+len(sealed)], nil
+		return j.buffer[:frameSize+len(sealed)], nil
 	})
-	w.buffer = nil
 	for len(w.queue.jobs) > 0 && w.err == nil && (last || len(w.queue.jobs) > w.queue.most()) {
 		j := w.queue.next()
-		w.queue.giveBack(j.buffer)
+		w.queue.release(j)
 		w.err = errPanicked
 		w.err = writeAll(w.out, j.result)
 	}
-	if w.buffer = w.queue.buffer(); w.buffer == nil && !last {
-		w.buffer = make([]byte, frameSize, w.size+overhead)
-	}
-	w.buffer = w.buffer[:min(frameSize, cap(w.buffer))]
+	w.current = w.queue.fresh()
+	w.current.buffer = w.current.buffer[:min(frameSize, cap(w.current.buffer))]
 }
 
 var (
@@ -161,9 +166,8 @@ func (w *Writer) Abort() {
 
 func (w *Writer) wipe() {
 	if w.aead != nil {
-		w.queue.wipe()
+		w.queue.wipe(w.current)
 		w.aead.Wipe()
-		w.aead = nil
+		w.aead, w.current = nil, nil
 	}
-	clear(w.buffer[:cap(w.buffer)])
 }
