@@ -37,10 +37,11 @@ for cpu in x86_64 aarch64; do
     elif [ $cpu = x86_64 ] && type bochs >/dev/null 2>&1; then
         wide=".ci/bochs/run.sh -t 1200 -f '$file:/records' '$runner' /records"
     fi
-    prove() { # WHAT FILE
+    prove() { # WHAT FILE...
+        local log=$out/$cpu${1:+-go}.txt
         target/assurance/release/machine-code "$2" "$file" "${qemu[*]} $runner $file" "$wide" \
-            "${@:3}" | tee "$out/$cpu.txt"
-        summary+="${summary:+; }$cpu$1: $(tail -n 1 "$out/$cpu.txt")"
+            "${@:3}" | tee "$log"
+        summary+="${summary:+; }$cpu$1: $(tail -n 1 "$log")"
     }
     prove "" "$out/$target/release/libaegis.so" "$@"
     if type go >/dev/null 2>&1; then
