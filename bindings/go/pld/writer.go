@@ -89,8 +89,8 @@ func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	return n, err
 }
 
-// flush seals the current chunk, and writes it, or an older one if several are sealed at once. After
-// the last, it writes all.
+// flush seals the current chunk and writes it; or an older one, if several are sealed at once. The
+// last call writes all.
 func (w *Writer) flush(last bool) {
 	aead, j := w.aead, w.current
 	c := chunk{counter: w.next, len: max(0, len(j.buffer)-frameSize), last: last}
