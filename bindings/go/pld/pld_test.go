@@ -20,7 +20,7 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 	"github.com/palladion/palladion/bindings/go/pld"
 )
 
@@ -89,12 +89,12 @@ func open(file []byte, secret pld.Secret) (*pld.File, error) {
 	return pld.NewFile(bytes.NewReader(file), int64(len(file)), secret, nil)
 }
 
-func small(v palladion.Variant) *pld.WriterOptions {
+func small(v aegis.Variant) *pld.WriterOptions {
 	return &pld.WriterOptions{Variant: v, ChunkSize: 1024, Cost: cheap}
 }
 
 func TestRoundTrips(t *testing.T) {
-	for v := palladion.AEGIS128L; v <= palladion.AEGIS256X4; v++ {
+	for v := aegis.AEGIS128L; v <= aegis.AEGIS256X4; v++ {
 		for _, secret := range []pld.Secret{testKey(), pld.Passphrase("correct horse")} {
 			for _, n := range []int{0, 1, 1023, 1024, 1025, 2048, 5000} {
 				text := textOf(n)
@@ -185,7 +185,7 @@ func blockOf(document []byte) []byte {
 // TestErrors keeps what is not damaged readable, and the errors of the readers below.
 func TestErrors(t *testing.T) {
 	key := testKey()
-	byKey := seal(t, textOf(3000), key, small(palladion.AEGIS256))
+	byKey := seal(t, textOf(3000), key, small(aegis.AEGIS256))
 	flip := func(file []byte, at int) []byte {
 		file = bytes.Clone(file)
 		file[at] ^= 0x10
@@ -240,7 +240,7 @@ func TestWriterErrors(t *testing.T) {
 	key := testKey()
 	for n, accepted := range map[int]int{100: 0, 130: 0, 1500: 1024, 4000: 3000} {
 		full := failing(n)
-		w, err := pld.NewWriter(&full, key, small(palladion.AEGIS128L))
+		w, err := pld.NewWriter(&full, key, small(aegis.AEGIS128L))
 		if err == nil {
 			var n int
 			if n, err = w.Write(textOf(3000)); n != accepted {
@@ -305,7 +305,7 @@ func TestWriterAfterAPanic(t *testing.T) {
 	for calls := 2; calls <= 4; calls++ {
 		for _, lost := range []bool{true, false} {
 			out := oddly{calls: calls, panics: lost}
-			w := must(pld.NewWriter(&out, key, small(palladion.AEGIS256X2)))
+			w := must(pld.NewWriter(&out, key, small(aegis.AEGIS256X2)))
 			panicked := panics(func() {
 				w.Write(text)
 				w.Close()
@@ -350,7 +350,7 @@ func TestPrinting(t *testing.T) {
 	}
 	secret := bytes.Repeat([]byte{0xAB}, 3000)
 	var file bytes.Buffer
-	w := must(pld.NewWriter(&file, &k, small(palladion.AEGIS256)))
+	w := must(pld.NewWriter(&file, &k, small(aegis.AEGIS256)))
 	must(w.Write(secret))
 	if s := fmt.Sprintf("%v %+v %#v", w, *w, w); strings.Contains(s, "171 171") ||
 		strings.Contains(s, "0xab, 0xab") {
@@ -459,7 +459,7 @@ func TestNothing(t *testing.T) {
 
 func TestGoroutines(t *testing.T) {
 	text := textOf(50_000)
-	f := must(open(seal(t, text, testKey(), small(palladion.AEGIS256X4)), testKey()))
+	f := must(open(seal(t, text, testKey(), small(aegis.AEGIS256X4)), testKey()))
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
@@ -665,7 +665,7 @@ func TestCommand(t *testing.T) {
 	check(os.WriteFile(path("passphrase"), []byte("correct horse\n"), 0o600))
 	text := textOf(3_000_000)
 	check(os.WriteFile(path("text"), text, 0o600))
-	for v := palladion.AEGIS128L; v <= palladion.AEGIS256X4; v++ {
+	for v := aegis.AEGIS128L; v <= aegis.AEGIS256X4; v++ {
 		for _, name := range []string{"theirs.key", "ours.key", "passphrase"} {
 			var secret pld.Secret = pld.Passphrase("correct horse")
 			option := "--passphrase-file"
@@ -697,9 +697,9 @@ func TestCommand(t *testing.T) {
 }
 
 func FuzzReader(f *testing.F) {
-	f.Add(seal(f, textOf(3000), testKey(), small(palladion.AEGIS256)), 0, byte(0))
+	f.Add(seal(f, textOf(3000), testKey(), small(aegis.AEGIS256)), 0, byte(0))
 	f.Add(seal(f, textOf(100), testKey(), nil), 9, byte(3))
-	whole := seal(f, textOf(3000), testKey(), small(palladion.AEGIS128L))
+	whole := seal(f, textOf(3000), testKey(), small(aegis.AEGIS128L))
 	f.Fuzz(func(t *testing.T, file []byte, at int, change byte) {
 		if len(file) >= 128 { // else the checksum stops most
 			file = bytes.Clone(file)

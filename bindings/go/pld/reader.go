@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 )
 
 // A Reader decrypts a file from its beginning to its end, chunk by chunk. What it returns is
@@ -19,7 +19,7 @@ import (
 type Reader struct {
 	in      io.Reader
 	header  *header
-	aead    *palladion.AEAD // nil once it is closed
+	aead    *aegis.AEAD // nil once it is closed
 	queue   queue
 	current *job   // whose result is what Read has not returned yet
 	next    uint64 // to be read from in
@@ -107,7 +107,7 @@ func (r *Reader) readChunk() error {
 			r.queue.start(j, func() ([]byte, error) { return nil, err })
 			break
 		}
-		aead, c, sealed := r.aead, j.chunk, j.buffer[:j.chunk.len+palladion.TagSize]
+		aead, c, sealed := r.aead, j.chunk, j.buffer[:j.chunk.len+aegis.TagSize]
 		r.queue.start(j, func() ([]byte, error) { return openChunk(aead, c, sealed) })
 	}
 	if len(r.queue.jobs) > 0 {
@@ -133,7 +133,7 @@ func (r *Reader) readSealed(j *job) error {
 		return err
 	}
 	j.chunk = c
-	sealed := c.len + palladion.TagSize
+	sealed := c.len + aegis.TagSize
 	if len(j.buffer) < sealed {
 		j.buffer = make([]byte, sealed) // smaller for a small file
 	}
@@ -174,8 +174,8 @@ type File struct {
 	last   int64 // the number of the last chunk
 	offset int64 // for Read
 
-	open sync.RWMutex    // held by readers, for Close
-	aead *palladion.AEAD // nil once it is closed
+	open sync.RWMutex // held by readers, for Close
+	aead *aegis.AEAD  // nil once it is closed
 
 	mutex      sync.Mutex // for what follows
 	chunks     map[int64]*cached

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 )
 
 // A Writer encrypts a file. [Writer.Close] completes the file; without that it is truncated. After
@@ -13,9 +13,9 @@ import (
 // reader takes for complete. Use [Create] for a file with a name.
 type Writer struct {
 	out     io.Writer
-	aead    *palladion.AEAD // nil once it is closed
-	current *job            // in its buffer a frame, plaintext, and room for a tag
-	size    int             // of a chunk
+	aead    *aegis.AEAD // nil once it is closed
+	current *job        // in its buffer a frame, plaintext, and room for a tag
+	size    int         // of a chunk
 	next    uint64
 	queue   queue
 	err     error // of writing

@@ -1,4 +1,4 @@
-package palladion
+package aegis
 
 import (
 	"crypto/subtle"
@@ -46,7 +46,7 @@ func NewMAC(variant Variant, key, nonce []byte, tagSize int) (*MAC, error) {
 // check panics if there is no key.
 func (m *MAC) check() {
 	if m.secrets == nil {
-		panic("palladion: use of a MAC that was wiped, or not made by NewMAC")
+		panic("aegis: use of a MAC that was wiped, or not made by NewMAC")
 	}
 }
 

@@ -1,4 +1,4 @@
-package palladion_test
+package aegis_test
 
 import (
 	"crypto/aes"
@@ -8,14 +8,14 @@ import (
 	"io"
 	"testing"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 )
 
 // aeads are what is measured: ours, and the standard library's AES-GCM.
 func aeads() map[string]cipher.AEAD {
 	all := map[string]cipher.AEAD{}
 	for _, v := range variants {
-		all[v.String()] = must(palladion.New(v, fill(1, v.KeySize())))
+		all[v.String()] = must(aegis.New(v, fill(1, v.KeySize())))
 	}
 	for _, n := range []int{16, 32} {
 		name := fmt.Sprintf("AES-%d-GCM", 8*n)
@@ -94,7 +94,7 @@ func BenchmarkMAC(b *testing.B) {
 	for _, size := range []int{64, 4096, 1 << 20} {
 		for _, v := range variants {
 			b.Run(fmt.Sprintf("%s/%d", v, size), func(b *testing.B) {
-				m := must(palladion.NewMAC(v, fill(1, v.KeySize()), nil, 32))
+				m := must(aegis.NewMAC(v, fill(1, v.KeySize()), nil, 32))
 				data := make([]byte, size)
 				b.SetBytes(int64(size))
 				tag := make([]byte, 0, 32)
@@ -111,7 +111,7 @@ func BenchmarkMAC(b *testing.B) {
 func BenchmarkKeyStream(b *testing.B) {
 	for _, v := range variants {
 		b.Run(v.String(), func(b *testing.B) {
-			s := must(palladion.NewKeyStream(v, fill(1, v.KeySize()), nil))
+			s := must(aegis.NewKeyStream(v, fill(1, v.KeySize()), nil))
 			data := make([]byte, 64<<10)
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {

@@ -1,6 +1,6 @@
 //go:build !purego
 
-package palladion
+package aegis
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package palladion_test
+package aegis_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 )
 
 // panics returns whether a function does.
@@ -24,40 +24,40 @@ func TestErrors(t *testing.T) {
 	for _, v := range variants {
 		for _, n := range []int{0, 15, 17, 31, 33, 48 - v.KeySize()} {
 			key := make([]byte, n)
-			if _, err := palladion.New(v, key); err != palladion.KeySizeError(n) {
+			if _, err := aegis.New(v, key); err != aegis.KeySizeError(n) {
 				t.Errorf("%v with a key of %d bytes: %v", v, n, err)
 			}
-			if _, err := palladion.NewMAC(v, key, nil, 32); err != palladion.KeySizeError(n) {
+			if _, err := aegis.NewMAC(v, key, nil, 32); err != aegis.KeySizeError(n) {
 				t.Errorf("%v, MAC with a key of %d bytes: %v", v, n, err)
 			}
 			key, nonce := make([]byte, v.KeySize()), make([]byte, n)
-			if _, err := palladion.NewMAC(v, key, nonce, 32); err != palladion.NonceSizeError(n) {
+			if _, err := aegis.NewMAC(v, key, nonce, 32); err != aegis.NonceSizeError(n) {
 				t.Errorf("%v, MAC with a nonce of %d bytes: %v", v, n, err)
 			}
-			if _, err := palladion.NewKeyStream(v, key, nonce); err != palladion.NonceSizeError(n) {
+			if _, err := aegis.NewKeyStream(v, key, nonce); err != aegis.NonceSizeError(n) {
 				t.Errorf("%v, stream with a nonce of %d bytes: %v", v, n, err)
 			}
 		}
 		for _, n := range []int{-1, 0, 12, 24, 64} {
-			if _, err := palladion.NewWithTagSize(v, make([]byte, v.KeySize()), n); err == nil {
+			if _, err := aegis.NewWithTagSize(v, make([]byte, v.KeySize()), n); err == nil {
 				t.Errorf("%v with a tag of %d bytes: no error", v, n)
 			}
 		}
 	}
-	if _, err := palladion.New(7, make([]byte, 32)); err == nil {
+	if _, err := aegis.New(7, make([]byte, 32)); err == nil {
 		t.Error("a variant that does not exist: no error")
 	}
-	if _, err := palladion.New(0, make([]byte, 16)); err == nil {
+	if _, err := aegis.New(0, make([]byte, 16)); err == nil {
 		t.Error("no variant: no error")
 	}
-	if name := palladion.Variant(7).String(); name != "Variant(7)" {
+	if name := aegis.Variant(7).String(); name != "Variant(7)" {
 		t.Error(name)
 	}
 }
 
 func TestPanics(t *testing.T) {
 	for _, v := range variants {
-		a := must(palladion.New(v, make([]byte, v.KeySize())))
+		a := must(aegis.New(v, make([]byte, v.KeySize())))
 		nonce, buffer := make([]byte, v.NonceSize()), make([]byte, 300)
 		sealed := a.Seal(nil, nonce, buffer[:100], nil)
 		for _, n := range []int{0, v.NonceSize() - 1, v.NonceSize() + 1} {
@@ -93,7 +93,7 @@ func TestPanics(t *testing.T) {
 		if !panics(func() { a.Seal(nil, nonce, nil, nil) }) {
 			t.Errorf("%v: Seal with a wiped key", v)
 		}
-		if r := must(palladion.NewWithRandomNonce(v, make([]byte, v.KeySize()))); !panics(
+		if r := must(aegis.NewWithRandomNonce(v, make([]byte, v.KeySize()))); !panics(
 			func() { r.Seal(nil, nonce, nil, nil) }) || !panics(
 			func() { r.Open(nil, nonce, sealed, nil) }) {
 			t.Errorf("%v: a nonce where it is random", v)
@@ -106,7 +106,7 @@ func TestOverlaps(t *testing.T) {
 	for _, v := range variants {
 		for _, n := range []int{0, 1, 31, 100, 9000, 300_000} {
 			key, nonce, text := fill(1, v.KeySize()), fill(2, v.NonceSize()), fill(3, n)
-			a := must(palladion.New(v, key))
+			a := must(aegis.New(v, key))
 			sealed := a.Seal(nil, nonce, text, nil)
 
 			// The output takes the place of the nonce.
@@ -138,8 +138,8 @@ func TestOverlaps(t *testing.T) {
 func TestRandomNonce(t *testing.T) {
 	for _, v := range variants {
 		key := fill(1, v.KeySize())
-		a := must(palladion.NewWithRandomNonce(v, key))
-		plain := must(palladion.New(v, key))
+		a := must(aegis.NewWithRandomNonce(v, key))
+		plain := must(aegis.New(v, key))
 		if a.NonceSize() != 0 || a.Overhead() != v.NonceSize()+32 {
 			t.Fatal(a.NonceSize(), a.Overhead())
 		}
@@ -164,22 +164,22 @@ func TestRandomNonce(t *testing.T) {
 				t.Fatal("Open in place: ", err)
 			}
 			two[len(two)/2] ^= 4
-			if _, err := a.Open(two[:0], nil, two, ad); err != palladion.ErrOpen {
+			if _, err := a.Open(two[:0], nil, two, ad); err != aegis.ErrOpen {
 				t.Fatal("a changed message: ", err)
 			}
 			if bytes.Contains(two, text) && n > 16 {
 				t.Fatal("a changed message is there")
 			}
 		}
-		if _, err := a.Open(nil, nil, make([]byte, a.Overhead()-1), nil); err != palladion.ErrOpen {
+		if _, err := a.Open(nil, nil, make([]byte, a.Overhead()-1), nil); err != aegis.ErrOpen {
 			t.Fatal(err)
 		}
 	}
 }
 
-func testStream(t *testing.T, v palladion.Variant, key, nonce, stream []byte) {
+func testStream(t *testing.T, v aegis.Variant, key, nonce, stream []byte) {
 	for piece := 1; piece <= len(stream); piece += 1 + piece/3 {
-		s := must(palladion.NewKeyStream(v, key, nonce))
+		s := must(aegis.NewKeyStream(v, key, nonce))
 		got := make([]byte, len(stream))
 		for p := range slices.Chunk(got, piece) {
 			must(s.Read(p))
@@ -194,8 +194,8 @@ func TestKeyStream(t *testing.T) {
 	for _, v := range variants {
 		key := fill(1, v.KeySize())
 		stream := make([]byte, 10_000)
-		must(io.ReadFull(must(palladion.NewKeyStream(v, key, nil)), stream))
-		s := must(palladion.NewKeyStream(v, key, make([]byte, v.NonceSize())))
+		must(io.ReadFull(must(aegis.NewKeyStream(v, key, nil)), stream))
+		s := must(aegis.NewKeyStream(v, key, make([]byte, v.NonceSize())))
 		text, got := fill(2, len(stream)), []byte{}
 		for rest := range slices.Chunk(text, 1111) {
 			out := make([]byte, len(rest)+1)
@@ -219,11 +219,11 @@ func TestKeyStream(t *testing.T) {
 func TestMACInPieces(t *testing.T) {
 	for _, v := range variants {
 		data := fill(1, 1000)
-		whole := must(palladion.NewMAC(v, fill(2, v.KeySize()), nil, 32))
+		whole := must(aegis.NewMAC(v, fill(2, v.KeySize()), nil, 32))
 		whole.Write(data)
 		expected := whole.Sum([]byte("first"))
 		for piece := 1; piece < 500; piece += 1 + piece/2 {
-			m := must(palladion.NewMAC(v, fill(2, v.KeySize()), make([]byte, v.NonceSize()), 32))
+			m := must(aegis.NewMAC(v, fill(2, v.KeySize()), make([]byte, v.NonceSize()), 32))
 			for range 2 { // and again after Reset
 				for p := range slices.Chunk(data, piece) {
 					m.Write(p)
@@ -235,7 +235,7 @@ func TestMACInPieces(t *testing.T) {
 				m.Reset()
 			}
 		}
-		clone := must(must(palladion.NewMAC(v, fill(2, v.KeySize()), nil, 32)).Clone())
+		clone := must(must(aegis.NewMAC(v, fill(2, v.KeySize()), nil, 32)).Clone())
 		clone.Write(data[:77])
 		again := must(clone.Clone())
 		clone.Write([]byte("another end"))
@@ -265,7 +265,7 @@ func (f *failing) Write(b []byte) (int, error) {
 func TestWriter(t *testing.T) {
 	for _, v := range variants {
 		for _, tagSize := range []int{16, 32} {
-			a := must(palladion.NewWithTagSize(v, fill(1, v.KeySize()), tagSize))
+			a := must(aegis.NewWithTagSize(v, fill(1, v.KeySize()), tagSize))
 			nonce, ad := fill(2, v.NonceSize()), fill(3, 100)
 			for _, n := range []int{0, 1, 1000, 16384, 50_000} {
 				text := fill(4, n)
@@ -322,7 +322,7 @@ func (o *oddly) Write(b []byte) (int, error) {
 // TestWriterAfterAPanic closes writers after the one below panicked, or wrote less than it was
 // given without an error.
 func TestWriterAfterAPanic(t *testing.T) {
-	a := must(palladion.New(palladion.AEGIS256, fill(1, 32)))
+	a := must(aegis.New(aegis.AEGIS256, fill(1, 32)))
 	nonce, text := fill(2, 32), fill(4, 20_000)
 	sealed := a.Seal(nil, nonce, text, nil)
 	for calls := 1; calls <= 3; calls++ {
@@ -350,9 +350,9 @@ func TestWriterAfterAPanic(t *testing.T) {
 
 // TestWipedTwice wipes twice what can be wiped.
 func TestWipedTwice(t *testing.T) {
-	a := must(palladion.New(palladion.AEGIS256, fill(1, 32)))
-	m := must(palladion.NewMAC(palladion.AEGIS256, fill(1, 32), fill(2, 32), 32))
-	k := must(palladion.NewKeyStream(palladion.AEGIS256, fill(1, 32), fill(2, 32)))
+	a := must(aegis.New(aegis.AEGIS256, fill(1, 32)))
+	m := must(aegis.NewMAC(aegis.AEGIS256, fill(1, 32), fill(2, 32), 32))
+	k := must(aegis.NewKeyStream(aegis.AEGIS256, fill(1, 32), fill(2, 32)))
 	for range 2 {
 		a.Wipe()
 		m.Wipe()
@@ -363,7 +363,7 @@ func TestWipedTwice(t *testing.T) {
 // TestGoroutines uses one AEAD in many goroutines.
 func TestGoroutines(t *testing.T) {
 	for _, v := range variants {
-		a := must(palladion.New(v, fill(1, v.KeySize())))
+		a := must(aegis.New(v, fill(1, v.KeySize())))
 		nonce := fill(2, v.NonceSize())
 		var wait sync.WaitGroup
 		for i := range 8 {
@@ -383,7 +383,7 @@ func TestGoroutines(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	for _, v := range variants {
-		var a cipher.AEAD = must(palladion.New(v, fill(1, v.KeySize())))
+		var a cipher.AEAD = must(aegis.New(v, fill(1, v.KeySize())))
 		for _, n := range []int{0, 100, 10_000} {
 			nonce, text := make([]byte, v.NonceSize()), make([]byte, n, n+32)
 			allocations := testing.AllocsPerRun(100, func() {
@@ -403,7 +403,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(uint8(0), make([]byte, 32), []byte("ad"))
 	f.Fuzz(func(t *testing.T, choice uint8, sealed, ad []byte) {
 		v := variants[choice%6]
-		a := must(palladion.New(v, fill(1, v.KeySize())))
+		a := must(aegis.New(v, fill(1, v.KeySize())))
 		nonce := fill(2, v.NonceSize())
 		if _, err := a.Open(nil, nonce, sealed, ad); err == nil {
 			t.Fatal("a forgery")
@@ -416,8 +416,8 @@ func FuzzOpen(f *testing.F) {
 }
 
 func ExampleNew() {
-	key := make([]byte, palladion.AEGIS256X2.KeySize()) // from crypto/rand, or a key exchange
-	aead, err := palladion.New(palladion.AEGIS256X2, key)
+	key := make([]byte, aegis.AEGIS256X2.KeySize()) // from crypto/rand, or a key exchange
+	aead, err := aegis.New(aegis.AEGIS256X2, key)
 	if err != nil {
 		panic(err)
 	}
@@ -432,12 +432,12 @@ func ExampleNew() {
 	fmt.Println(err)
 	// Output:
 	// attack at dawn <nil>
-	// palladion: message authentication failed
+	// aegis: message authentication failed
 }
 
 func ExampleNewWithRandomNonce() {
 	key := make([]byte, 32)
-	aead, err := palladion.NewWithRandomNonce(palladion.AEGIS256, key)
+	aead, err := aegis.NewWithRandomNonce(aegis.AEGIS256, key)
 	if err != nil {
 		panic(err)
 	}
@@ -451,7 +451,7 @@ func ExampleNewWithRandomNonce() {
 // place of another.
 func ExampleAEAD_Seal_blocks() {
 	key := make([]byte, 32)
-	aead, err := palladion.NewWithRandomNonce(palladion.AEGIS256X2, key)
+	aead, err := aegis.NewWithRandomNonce(aegis.AEGIS256X2, key)
 	if err != nil {
 		panic(err)
 	}
@@ -466,7 +466,7 @@ func ExampleAEAD_Seal_blocks() {
 
 func ExampleNewMAC() {
 	key := make([]byte, 16)
-	mac, err := palladion.NewMAC(palladion.AEGIS128X2, key, nil, 32)
+	mac, err := aegis.NewMAC(aegis.AEGIS128X2, key, nil, 32)
 	if err != nil {
 		panic(err)
 	}
@@ -479,7 +479,7 @@ func ExampleNewMAC() {
 
 func ExampleAEAD_NewWriter() {
 	key, nonce := make([]byte, 32), make([]byte, 32)
-	aead, err := palladion.New(palladion.AEGIS256, key)
+	aead, err := aegis.New(aegis.AEGIS256, key)
 	if err != nil {
 		panic(err)
 	}

@@ -1,13 +1,13 @@
 //go:build linux || darwin || freebsd || openbsd || netbsd
 
-package palladion_test
+package aegis_test
 
 import (
 	"bytes"
 	"syscall"
 	"testing"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 )
 
 // guarded is memory between inaccessible pages.
@@ -49,7 +49,7 @@ func TestGuards(t *testing.T) {
 					nonce := nonce.place(fill(n, v.NonceSize()), atEnd)
 					ad := ad.place(fill(n, n), atEnd)
 					text := text.place(fill(n+1, n), atEnd)
-					a := must(palladion.NewWithTagSize(v, k, tagSize))
+					a := must(aegis.NewWithTagSize(v, k, tagSize))
 					expected := a.Seal(nil, fill(n, v.NonceSize()), fill(n+1, n), fill(n, n))
 					sealed := out.place(make([]byte, n+tagSize), atEnd)
 					a.Seal(sealed[:0], nonce, text, ad)
@@ -60,7 +60,7 @@ func TestGuards(t *testing.T) {
 					if err != nil || !bytes.Equal(opened, fill(n+1, n)) {
 						t.Fatalf("%v: Open of %d bytes", v, n)
 					}
-					m := must(palladion.NewMAC(v, k, nonce, tagSize))
+					m := must(aegis.NewMAC(v, k, nonce, tagSize))
 					m.Write(ad)
 					m.Sum(sealed[:0])
 				}

@@ -2,7 +2,7 @@
 
 //go:build !purego
 
-package palladion
+package aegis
 
 // What advance does.
 const (

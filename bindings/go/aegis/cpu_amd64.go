@@ -1,6 +1,6 @@
 //go:build !purego
 
-package palladion
+package aegis
 
 func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 

@@ -1,4 +1,4 @@
-package palladion_test
+package aegis_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 )
 
 // contents is the block layer of an encrypting file system such as gocryptfs: blocks of 4 KiB, each
@@ -19,8 +19,8 @@ type contents struct{ aead cipher.AEAD }
 
 const plainBlock = 4096
 
-func newContents(v palladion.Variant) *contents {
-	return &contents{must(palladion.NewWithRandomNonce(v, fill(7, v.KeySize())))}
+func newContents(v aegis.Variant) *contents {
+	return &contents{must(aegis.NewWithRandomNonce(v, fill(7, v.KeySize())))}
 }
 
 func block(number uint64, file [16]byte) []byte {
@@ -88,7 +88,7 @@ func TestBlocks(t *testing.T) {
 						"with a byte more": append(bytes.Clone(sealed), 0),
 						"half a nonce":     sealed[:8],
 					} {
-						if _, err := c.decrypt(sealed, 5, file); !errors.Is(err, palladion.ErrOpen) {
+						if _, err := c.decrypt(sealed, 5, file); !errors.Is(err, aegis.ErrOpen) {
 							t.Errorf("%v: %d bytes, %s: %v", v, n, what, err)
 						}
 					}

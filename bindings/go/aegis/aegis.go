@@ -1,9 +1,9 @@
-// Package palladion implements AEGIS ([RFC 10032]): authenticated encryption, MACs and key streams
+// Package aegis implements AEGIS ([RFC 10032]): authenticated encryption, MACs and key streams
 // built from the AES round. It is pure Go and assembly, without cgo and without dependencies.
 //
 // [New] returns a [cipher.AEAD]:
 //
-//	aead, err := palladion.New(palladion.AEGIS256X2, key)
+//	aead, err := aegis.New(aegis.AEGIS256X2, key)
 //	sealed := aead.Seal(nil, nonce, plaintext, additionalData)
 //	opened, err := aead.Open(nil, nonce, sealed, additionalData)
 //
@@ -30,7 +30,7 @@
 // cpu.vaes=off or cpu.avx512f=off turns off what needs a feature.
 //
 // [RFC 10032]: https://www.rfc-editor.org/rfc/rfc10032
-package palladion
+package aegis
 
 import (
 	"bytes"
@@ -98,21 +98,21 @@ func (v Variant) rate() int {
 type KeySizeError int
 
 func (e KeySizeError) Error() string {
-	return "palladion: invalid key size " + strconv.Itoa(int(e)) + sizes
+	return "aegis: invalid key size " + strconv.Itoa(int(e)) + sizes
 }
 
 // NonceSizeError is the error for a nonce of a wrong length, which it contains.
 type NonceSizeError int
 
 func (e NonceSizeError) Error() string {
-	return "palladion: invalid nonce size " + strconv.Itoa(int(e)) + sizes
+	return "aegis: invalid nonce size " + strconv.Itoa(int(e)) + sizes
 }
 
 const sizes = ": expected 16 bytes for AEGIS-128 and 32 for AEGIS-256"
 
 // ErrOpen is the error of Open for a message that was not sealed with the same key, nonce and
 // additional data, or was changed.
-var ErrOpen = errors.New("palladion: message authentication failed")
+var ErrOpen = errors.New("aegis: message authentication failed")
 
 // TagSize is the length of a tag in bytes if no other is asked for. Such a tag also commits to the
 // key, if the attacker does not choose the additional data.
@@ -151,24 +151,24 @@ func NewWithTagSize(variant Variant, key []byte, tagSize int) (*AEAD, error) {
 	return newAEAD(variant.choice(), key, tagSize)
 }
 
-// NewAEGIS128L is New(AEGIS128L, key). A program that makes its AEADs with functions for single
+// New128L is New(AEGIS128L, key). A program that makes its AEADs with functions for single
 // variants carries the kernels of these variants only.
-func NewAEGIS128L(key []byte) (*AEAD, error) { return newAEAD(&choice128L, key, TagSize) }
+func New128L(key []byte) (*AEAD, error) { return newAEAD(&choice128L, key, TagSize) }
 
-// NewAEGIS128X2 is New(AEGIS128X2, key) for programs with few variants: see [NewAEGIS128L].
-func NewAEGIS128X2(key []byte) (*AEAD, error) { return newAEAD(&choice128X2, key, TagSize) }
+// New128X2 is New(AEGIS128X2, key) for programs with few variants: see [New128L].
+func New128X2(key []byte) (*AEAD, error) { return newAEAD(&choice128X2, key, TagSize) }
 
-// NewAEGIS128X4 is New(AEGIS128X4, key) for programs with few variants: see [NewAEGIS128L].
-func NewAEGIS128X4(key []byte) (*AEAD, error) { return newAEAD(&choice128X4, key, TagSize) }
+// New128X4 is New(AEGIS128X4, key) for programs with few variants: see [New128L].
+func New128X4(key []byte) (*AEAD, error) { return newAEAD(&choice128X4, key, TagSize) }
 
-// NewAEGIS256 is New(AEGIS256, key) for programs with few variants: see [NewAEGIS128L].
-func NewAEGIS256(key []byte) (*AEAD, error) { return newAEAD(&choice256, key, TagSize) }
+// New256 is New(AEGIS256, key) for programs with few variants: see [New128L].
+func New256(key []byte) (*AEAD, error) { return newAEAD(&choice256, key, TagSize) }
 
-// NewAEGIS256X2 is New(AEGIS256X2, key) for programs with few variants: see [NewAEGIS128L].
-func NewAEGIS256X2(key []byte) (*AEAD, error) { return newAEAD(&choice256X2, key, TagSize) }
+// New256X2 is New(AEGIS256X2, key) for programs with few variants: see [New128L].
+func New256X2(key []byte) (*AEAD, error) { return newAEAD(&choice256X2, key, TagSize) }
 
-// NewAEGIS256X4 is New(AEGIS256X4, key) for programs with few variants: see [NewAEGIS128L].
-func NewAEGIS256X4(key []byte) (*AEAD, error) { return newAEAD(&choice256X4, key, TagSize) }
+// New256X4 is New(AEGIS256X4, key) for programs with few variants: see [New128L].
+func New256X4(key []byte) (*AEAD, error) { return newAEAD(&choice256X4, key, TagSize) }
 
 func newAEAD(choice *choice, key []byte, tagSize int) (*AEAD, error) {
 	variant := choice.variant
@@ -189,11 +189,11 @@ func newAEAD(choice *choice, key []byte, tagSize int) (*AEAD, error) {
 func check(variant Variant, key []byte, tagSize int) error {
 	switch {
 	case !variant.valid():
-		return errors.New("palladion: unknown variant " + strconv.Itoa(int(variant)))
+		return errors.New("aegis: unknown variant " + strconv.Itoa(int(variant)))
 	case len(key) != variant.KeySize():
 		return KeySizeError(len(key))
 	case tagSize != 16 && tagSize != 32:
-		return errors.New("palladion: invalid tag size " + strconv.Itoa(tagSize) +
+		return errors.New("aegis: invalid tag size " + strconv.Itoa(tagSize) +
 			": expected 16 or 32 bytes")
 	}
 	return nil
@@ -216,7 +216,7 @@ func (a AEAD) Format(f fmt.State, _ rune) { format(f, "AEAD", a.variant) }
 
 // format writes what package fmt prints of a value with secrets.
 func format(w io.Writer, name string, v Variant) {
-	io.WriteString(w, "palladion."+name+"("+v.String()+")")
+	io.WriteString(w, "aegis."+name+"("+v.String()+")")
 }
 
 // Wipe zeroes the key. Any later use panics.
@@ -298,9 +298,9 @@ func (a *AEAD) check(nonce []byte) {
 
 func (a *AEAD) refuse() {
 	if a.notNonce == 0 {
-		panic("palladion: use of an AEAD that was wiped, or not made by New")
+		panic("aegis: use of an AEAD that was wiped, or not made by New")
 	}
-	panic("palladion: incorrect nonce length given to " + a.variant.String())
+	panic("aegis: incorrect nonce length given to " + a.variant.String())
 }
 
 // seal writes ciphertext and tag to out.
@@ -351,7 +351,7 @@ func (a randomNonce) Overhead() int { return a.variant.NonceSize() + a.tagSize }
 
 func (a randomNonce) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 	if len(nonce) != 0 {
-		panic("palladion: non-empty nonce given to an AEAD with random nonces")
+		panic("aegis: non-empty nonce given to an AEAD with random nonces")
 	}
 	head, out := sliceForAppend(dst, len(plaintext)+a.Overhead())
 	checkOverlap(out, plaintext, additionalData)
@@ -367,7 +367,7 @@ func (a randomNonce) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 
 func (a randomNonce) Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error) {
 	if len(nonce) != 0 {
-		panic("palladion: non-empty nonce given to an AEAD with random nonces")
+		panic("aegis: non-empty nonce given to an AEAD with random nonces")
 	}
 	if len(ciphertext) < a.Overhead() {
 		return nil, ErrOpen

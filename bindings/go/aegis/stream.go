@@ -1,4 +1,4 @@
-package palladion
+package aegis
 
 import (
 	"crypto/cipher"
@@ -48,7 +48,7 @@ func NewKeyStream(variant Variant, key, nonce []byte) (*KeyStream, error) {
 // check panics if there is no key.
 func (s *KeyStream) check() {
 	if s.secrets == nil {
-		panic("palladion: use of a KeyStream that was wiped, or not made by NewKeyStream")
+		panic("aegis: use of a KeyStream that was wiped, or not made by NewKeyStream")
 	}
 }
 
@@ -84,7 +84,7 @@ func (s *KeyStream) Read(b []byte) (int, error) {
 func (s *KeyStream) XORKeyStream(dst, src []byte) {
 	s.check()
 	if len(dst) < len(src) {
-		panic("palladion: output smaller than input")
+		panic("aegis: output smaller than input")
 	}
 	dst = dst[:len(src)]
 	checkOverlap(dst, src, nil)

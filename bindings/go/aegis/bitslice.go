@@ -1,4 +1,4 @@
-package palladion
+package aegis
 
 import "math/bits"
 

@@ -1,4 +1,4 @@
-package palladion_test
+package aegis_test
 
 import (
 	"bytes"
@@ -10,13 +10,13 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 )
 
 // words returns what a function panics with, if that is a string of this package.
 func words(f func()) (text string) {
 	defer func() {
-		if s, ok := recover().(string); ok && strings.HasPrefix(s, "palladion: ") {
+		if s, ok := recover().(string); ok && strings.HasPrefix(s, "aegis: ") {
 			text = s
 		}
 	}()
@@ -27,12 +27,12 @@ func words(f func()) (text string) {
 // TestZeroValues uses values that no constructor made, and values that were wiped.
 func TestZeroValues(t *testing.T) {
 	key := fill(1, 32)
-	a := must(palladion.New(palladion.AEGIS256, key))
-	m := must(palladion.NewMAC(palladion.AEGIS256, key, nil, 32))
-	s := must(palladion.NewKeyStream(palladion.AEGIS256, key, nil))
+	a := must(aegis.New(aegis.AEGIS256, key))
+	m := must(aegis.NewMAC(aegis.AEGIS256, key, nil, 32))
+	s := must(aegis.NewKeyStream(aegis.AEGIS256, key, nil))
 	s.Read(make([]byte, 5))
 	sealed := a.Seal(nil, make([]byte, 32), nil, nil)
-	r := must(palladion.NewWithRandomNonce(palladion.AEGIS256, key))
+	r := must(aegis.NewWithRandomNonce(aegis.AEGIS256, key))
 	r.(interface{ Wipe() }).Wipe()
 	a.Wipe()
 	m.Wipe()
@@ -41,7 +41,7 @@ func TestZeroValues(t *testing.T) {
 		"random nonces, wiped, Seal": func() { r.Seal(nil, nil, nil, nil) },
 		"random nonces, wiped, Open": func() { r.Open(nil, nil, make([]byte, 64), nil) },
 	}
-	for name, a := range map[string]*palladion.AEAD{"zero AEAD": {}, "wiped AEAD": a} {
+	for name, a := range map[string]*aegis.AEAD{"zero AEAD": {}, "wiped AEAD": a} {
 		for _, n := range []int{0, 16, 32} {
 			nonce, name := make([]byte, n), fmt.Sprintf("%s, nonce of %d bytes, ", name, n)
 			uses[name+"Seal"] = func() { a.Seal(nil, nonce, nil, nil) }
@@ -50,29 +50,29 @@ func TestZeroValues(t *testing.T) {
 			uses[name+"NewWriter"] = func() { a.NewWriter(io.Discard, nonce, nil) }
 		}
 	}
-	for name, m := range map[string]*palladion.MAC{"zero MAC, ": {}, "wiped MAC, ": m} {
+	for name, m := range map[string]*aegis.MAC{"zero MAC, ": {}, "wiped MAC, ": m} {
 		uses[name+"Write"] = func() { m.Write(make([]byte, 100)) }
 		uses[name+"Sum"] = func() { m.Sum(nil) }
 		uses[name+"Verify"] = func() { m.Verify(nil) }
 		uses[name+"Reset"] = func() { m.Reset() }
 		uses[name+"Clone"] = func() { m.Clone() }
 	}
-	for name, s := range map[string]*palladion.KeyStream{"zero stream, ": {}, "wiped stream, ": s} {
+	for name, s := range map[string]*aegis.KeyStream{"zero stream, ": {}, "wiped stream, ": s} {
 		uses[name+"Read"] = func() { s.Read(make([]byte, 100)) }
 		uses[name+"XORKeyStream"] = func() { s.XORKeyStream(nil, nil) }
 	}
-	a = must(palladion.New(palladion.AEGIS128L, fill(1, 16)))
+	a = must(aegis.New(aegis.AEGIS128L, fill(1, 16)))
 	uses["NewWriter to nil"] = func() { a.NewWriter(nil, make([]byte, 16), nil) }
 	for name, use := range uses {
 		if words(use) == "" {
 			t.Errorf("%s does not panic with words", name)
 		}
 	}
-	var w palladion.Writer
+	var w aegis.Writer
 	w.Abort()
 	for range 2 {
-		if _, err := new(palladion.Writer).Write([]byte{1}); err == nil || w.Close() == nil ||
-			new(palladion.Writer).Close() == nil {
+		if _, err := new(aegis.Writer).Write([]byte{1}); err == nil || w.Close() == nil ||
+			new(aegis.Writer).Close() == nil {
 			t.Error("a Writer that was not made works")
 		}
 	}
@@ -81,18 +81,18 @@ func TestZeroValues(t *testing.T) {
 // TestVerbs prints what has secrets, by value and by pointer, under all verbs.
 func TestVerbs(t *testing.T) {
 	key := bytes.Repeat([]byte{0xAB}, 32)
-	a := must(palladion.New(palladion.AEGIS256, key))
-	m := must(palladion.NewMAC(palladion.AEGIS256, key, key, 32))
+	a := must(aegis.New(aegis.AEGIS256, key))
+	m := must(aegis.NewMAC(aegis.AEGIS256, key, key, 32))
 	m.Write(key)
-	s := must(palladion.NewKeyStream(palladion.AEGIS256, key, key))
+	s := must(aegis.NewKeyStream(aegis.AEGIS256, key, key))
 	w := a.NewWriter(io.Discard, key, nil)
 	w.Write(key)
-	var r cipher.AEAD = must(palladion.NewWithRandomNonce(palladion.AEGIS256, key))
+	var r cipher.AEAD = must(aegis.NewWithRandomNonce(aegis.AEGIS256, key))
 	for _, value := range []any{a, *a, m, *m, s, *s, w, *w, r} {
 		for _, verb := range "vdsxXqobtcUeEfFgGp" {
 			for _, flags := range []string{"%", "%+", "%#", "% "} {
 				text := fmt.Sprintf(flags+string(verb), value)
-				if !strings.HasPrefix(text, "palladion.") && verb != 'p' ||
+				if !strings.HasPrefix(text, "aegis.") && verb != 'p' ||
 					strings.Count(text, "171") > 4 || strings.Count(text, "ab") > 8 {
 					t.Errorf("%s%c of a %T: %s", flags, verb, value, text)
 				}
@@ -103,7 +103,7 @@ func TestVerbs(t *testing.T) {
 
 // TestIncomplete ends messages whose content could not be read, and discards messages.
 func TestIncomplete(t *testing.T) {
-	a := must(palladion.New(palladion.AEGIS256, fill(1, 32)))
+	a := must(aegis.New(aegis.AEGIS256, fill(1, 32)))
 	nonce, text, failed := fill(2, 32), fill(3, 20_000), errors.New("failed")
 	sealed := a.Seal(nil, nonce, text, nil)
 
@@ -148,18 +148,18 @@ func TestIncomplete(t *testing.T) {
 
 // TestSingleVariants compares the functions for single variants with New.
 func TestSingleVariants(t *testing.T) {
-	for i, f := range []func(key []byte) (*palladion.AEAD, error){
-		palladion.NewAEGIS128L, palladion.NewAEGIS128X2, palladion.NewAEGIS128X4,
-		palladion.NewAEGIS256, palladion.NewAEGIS256X2, palladion.NewAEGIS256X4,
+	for i, f := range []func(key []byte) (*aegis.AEAD, error){
+		aegis.New128L, aegis.New128X2, aegis.New128X4,
+		aegis.New256, aegis.New256X2, aegis.New256X4,
 	} {
 		v := variants[i]
 		key, nonce := fill(1, v.KeySize()), fill(2, v.NonceSize())
 		a := must(f(key))
 		if !bytes.Equal(a.Seal(nil, nonce, key, nil),
-			must(palladion.New(v, key)).Seal(nil, nonce, key, nil)) || a.Variant() != v {
+			must(aegis.New(v, key)).Seal(nil, nonce, key, nil)) || a.Variant() != v {
 			t.Errorf("the function for %v makes something else", v)
 		}
-		if _, err := f(key[1:]); err != palladion.KeySizeError(len(key)-1) {
+		if _, err := f(key[1:]); err != aegis.KeySizeError(len(key)-1) {
 			t.Errorf("%v with a short key: %v", v, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package palladion
+package aegis
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ var (
 func (a *AEAD) NewWriter(w io.Writer, nonce, additionalData []byte) *Writer {
 	a.check(nonce)
 	if w == nil {
-		panic("palladion: the writer is nil")
+		panic("aegis: the writer is nil")
 	}
 	s := newState()
 	a.init(s, a.key, nonce)
@@ -46,9 +46,9 @@ func (a *AEAD) NewWriter(w io.Writer, nonce, additionalData []byte) *Writer {
 }
 
 var (
-	errClosed   = errors.New("palladion: the Writer is closed")
-	errAborted  = errors.New("palladion: the message was discarded with Abort")
-	errPanicked = errors.New("palladion: an earlier read or write panicked, so the message has no end")
+	errClosed   = errors.New("aegis: the Writer is closed")
+	errAborted  = errors.New("aegis: the message was discarded with Abort")
+	errPanicked = errors.New("aegis: an earlier read or write panicked, so the message has no end")
 )
 
 // Format writes the type and the variant, and hides the state, under every verb.
@@ -116,7 +116,7 @@ func (w *Writer) Close() error {
 		return errClosed // the zero value
 	}
 	if w.err == nil && w.unread != nil {
-		w.err = fmt.Errorf("palladion: the message has no end, because its content could not be read: %w",
+		w.err = fmt.Errorf("aegis: the message has no end, because its content could not be read: %w",
 			w.unread)
 	}
 	if w.err == nil {

@@ -1,6 +1,6 @@
 //go:build !purego && (amd64 || arm64)
 
-package palladion
+package aegis
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ import (
 )
 
 // kernelFrame matches the functions of the assembly in traces.
-var kernelFrame = regexp.MustCompile(`bindings/go\.(vaes|aesni|arm)\w+`)
+var kernelFrame = regexp.MustCompile(`go/aegis\.(vaes|aesni|arm)\w+`)
 
 // profileTime is how long each backend is profiled. PALLADION_PROFILE_TIME changes it.
 func profileTime(t *testing.T) time.Duration {

@@ -1,6 +1,6 @@
 //go:build purego || (!amd64 && !arm64)
 
-package palladion
+package aegis
 
 // Backend returns the name of the implementation in use: "portable".
 func Backend() string { return portable }

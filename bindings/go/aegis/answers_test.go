@@ -1,4 +1,4 @@
-package palladion_test
+package aegis_test
 
 import (
 	"bufio"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 )
 
 func unhex(s string) []byte { return must(hex.DecodeString(strings.TrimPrefix(s, "-"))) }
@@ -22,7 +22,7 @@ func TestRandomCalls(t *testing.T) {
 	if name == "" {
 		t.Skip("PALLADION_RANDOM_CALLS is not set")
 	}
-	named := map[string]palladion.Variant{}
+	named := map[string]aegis.Variant{}
 	for _, v := range variants {
 		named[v.String()] = v
 	}
@@ -39,7 +39,7 @@ func TestRandomCalls(t *testing.T) {
 		}
 		key, nonce, ad, msg, ct := fields[0], fields[1], fields[2], fields[3], fields[4]
 		for i, tag := range fields[5:7] {
-			a := must(palladion.NewWithTagSize(v, key, len(tag)))
+			a := must(aegis.NewWithTagSize(v, key, len(tag)))
 			sealed := append(bytes.Clone(ct), tag...)
 			if !bytes.Equal(a.Seal(nil, nonce, msg, ad), sealed) {
 				t.Fatalf("line %d: Seal with tags of %d bytes", n+1, len(tag))
@@ -48,7 +48,7 @@ func TestRandomCalls(t *testing.T) {
 			if err != nil || !bytes.Equal(opened, msg) {
 				t.Fatalf("line %d: Open with tags of %d bytes", n+1, len(tag))
 			}
-			m := must(palladion.NewMAC(v, key, nonce, len(tag)))
+			m := must(aegis.NewMAC(v, key, nonce, len(tag)))
 			m.Write(ad)
 			if !m.Verify(fields[7+i]) {
 				t.Fatalf("line %d: MAC of %d bytes", n+1, len(tag))
@@ -67,8 +67,8 @@ func TestWycheproof(t *testing.T) {
 	if folder == "" {
 		t.Skip("PALLADION_WYCHEPROOF is not set")
 	}
-	for name, v := range map[string]palladion.Variant{
-		"aegis128L_test.json": palladion.AEGIS128L, "aegis256_test.json": palladion.AEGIS256,
+	for name, v := range map[string]aegis.Variant{
+		"aegis128L_test.json": aegis.AEGIS128L, "aegis256_test.json": aegis.AEGIS256,
 	} {
 		var file struct {
 			NumberOfTests int
@@ -90,7 +90,7 @@ func TestWycheproof(t *testing.T) {
 				n++
 				tag := unhex(test.Tag)
 				nonce, ad, msg := unhex(test.IV), unhex(test.AAD), unhex(test.Msg)
-				a, err := palladion.NewWithTagSize(v, unhex(test.Key), group.TagSize/8)
+				a, err := aegis.NewWithTagSize(v, unhex(test.Key), group.TagSize/8)
 				if err != nil || len(nonce) != v.NonceSize() {
 					if test.Result != "invalid" {
 						t.Errorf("%s, test %d: %v", name, test.TcID, err)

@@ -1,4 +1,4 @@
-package palladion_test
+package aegis_test
 
 import (
 	"bufio"
@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/palladion/palladion/bindings/go"
+	"github.com/palladion/palladion/bindings/go/aegis"
 )
 
-var variants = []palladion.Variant{
-	palladion.AEGIS128L, palladion.AEGIS128X2, palladion.AEGIS128X4,
-	palladion.AEGIS256, palladion.AEGIS256X2, palladion.AEGIS256X4,
+var variants = []aegis.Variant{
+	aegis.AEGIS128L, aegis.AEGIS128X2, aegis.AEGIS128X4,
+	aegis.AEGIS256, aegis.AEGIS256X2, aegis.AEGIS256X4,
 }
 
 // must returns the value, and panics on an error.
@@ -35,14 +35,14 @@ func fill(seed, n int) []byte {
 }
 
 func TestVectors(t *testing.T) {
-	t.Log("backend:", palladion.Backend())
+	t.Log("backend:", aegis.Backend())
 	for _, v := range variants {
 		t.Run(v.String(), func(t *testing.T) { testVectors(t, v) })
 	}
 }
 
-func testVectors(t *testing.T, v palladion.Variant) {
-	file, err := os.Open("../../vectors/" + strings.ToLower(v.String()) + ".txt")
+func testVectors(t *testing.T, v aegis.Variant) {
+	file, err := os.Open("../../../vectors/" + strings.ToLower(v.String()) + ".txt")
 	if err != nil {
 		t.Skip("no vectors: ", err)
 	}
@@ -73,7 +73,7 @@ func testVectors(t *testing.T, v palladion.Variant) {
 			message := fill(seed+180, number(1))
 			for _, word := range words[2:] {
 				tag := unhex(word)
-				a := must(palladion.NewWithTagSize(v, key, len(tag)))
+				a := must(aegis.NewWithTagSize(v, key, len(tag)))
 				sealed := append(bytes.Clone(ciphertext[:len(message)]), tag...)
 				if got := a.Seal(nil, nonce, message, ad); !bytes.Equal(got, sealed) {
 					t.Fatalf("Seal: %d bytes, %d of AD: %x", len(message), len(ad), got)
@@ -92,7 +92,7 @@ func testVectors(t *testing.T, v palladion.Variant) {
 			data := fill(seed+180, number(1))
 			for _, word := range words[2:] {
 				tag := unhex(word)
-				m := must(palladion.NewMAC(v, key, nonce, len(tag)))
+				m := must(aegis.NewMAC(v, key, nonce, len(tag)))
 				m.Write(data[:len(data)/3])
 				m.Write(data[len(data)/3:])
 				if got := m.Sum(nil); !bytes.Equal(got, tag) {

@@ -1,4 +1,4 @@
-package palladion
+package aegis
 
 import "unsafe"
 
@@ -18,10 +18,10 @@ func sliceForAppend(in []byte, n int) (head, tail []byte) {
 // additional data not at all.
 func checkOverlap(out, in, additionalData []byte) {
 	if anyOverlap(out, in) && unsafe.SliceData(out) != unsafe.SliceData(in) {
-		panic("palladion: invalid buffer overlap of output and input")
+		panic("aegis: invalid buffer overlap of output and input")
 	}
 	if anyOverlap(out, additionalData) {
-		panic("palladion: invalid buffer overlap of output and additional data")
+		panic("aegis: invalid buffer overlap of output and additional data")
 	}
 }
 

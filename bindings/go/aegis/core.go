@@ -1,4 +1,4 @@
-package palladion
+package aegis
 
 import (
 	"crypto/subtle"
@@ -143,7 +143,7 @@ const portable = "portable"
 func asked() string { return os.Getenv("PALLADION_BACKEND") }
 
 func errNoBackend(name string) error {
-	return errors.New("palladion: PALLADION_BACKEND names no backend that runs here: " + name)
+	return errors.New("aegis: PALLADION_BACKEND names no backend that runs here: " + name)
 }
 
 // off returns whether GODEBUG turns a feature of the CPU off.

@@ -1,3 +1,0 @@
-module github.com/palladion/palladion/bindings/go
-
-go 1.25
