@@ -123,6 +123,30 @@ func TestConcurrentWriterErrors(t *testing.T) {
 	}
 }
 
+// No more chunks are in memory than were asked for.
+func TestConcurrencyIsBounded(t *testing.T) {
+	const n, sealed = 3, 4 + 1024 + 32
+	var file bytes.Buffer
+	w := must(pld.NewWriter(&file, testKey(), concurrent(n)))
+	for chunks := range 20 {
+		must(w.Write(make([]byte, 1024)))
+		if least := 128 + max(0, chunks-n)*sealed; file.Len() < least {
+			t.Fatalf("%d bytes written of %d chunks", file.Len(), chunks)
+		}
+	}
+	must(0, w.Close())
+	r := must(pld.NewReader(&file, testKey(), nil))
+	defer r.Close()
+	r.SetConcurrency(n)
+	for chunks := range 10 {
+		left := file.Len()
+		must(io.ReadFull(r, make([]byte, 1024)))
+		if read := left - file.Len(); chunks == 0 && read != n*sealed || chunks > 0 && read != sealed {
+			t.Fatalf("%d bytes read for chunk %d", read, chunks)
+		}
+	}
+}
+
 // A reader that panics does so where the caller of ReadAt can recover.
 func TestConcurrentPanic(t *testing.T) {
 	file := seal(t, textOf(9*1024), testKey(), concurrent(1))
