@@ -73,7 +73,7 @@ func TestBackendsAgree(t *testing.T) {
 				if i == 0 { // more than a slice
 					compare(t, random, v, slice+random.IntN(3*slice), slice+random.IntN(slice))
 				} else {
-					compare(t, random, v, random.IntN(1<<random.IntN(15)), random.IntN(1<<random.IntN(15)))
+					compare(t, random, v, random.IntN(1<<random.IntN(17)), random.IntN(1<<random.IntN(15)))
 				}
 			}
 		}
