@@ -6,6 +6,7 @@ mod algorithm;
 mod batch;
 #[allow(unsafe_code)]
 mod buffer;
+mod chunks;
 #[allow(unsafe_code)]
 mod cipher;
 #[allow(unsafe_code)]
@@ -35,6 +36,8 @@ mod _native {
     #[pymodule_export]
     use super::algorithm::{backend, generate_key, generate_nonce, key_size};
     #[pymodule_export]
+    use super::chunks::Chunks;
+    #[pymodule_export]
     use super::cipher::Cipher;
     #[pymodule_export]
     use super::column::{column_to_list, open_column, seal_column};
@@ -42,8 +45,8 @@ mod _native {
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]
     use super::file::{
-        FileWriter, Secret, chunk_size_of, decrypt_file, encrypt_file, format_key_file, load_key,
-        needs_passphrase, plaintext_size,
+        FileWriter, Secret, check_costs, chunk_size_of, decrypt_file, encrypt_file,
+        format_key_file, load_key, needs_passphrase, plaintext_size,
     };
     #[pymodule_export]
     use super::mac::{Mac, mac};

@@ -429,18 +429,41 @@ def test_transactions(place: tuple[Any, str]) -> None:
             raise Odd
     assert there() == {"one": b"text", "two": b"text"}
     # A file that is still open at the end may be incomplete.
-    with pytest.raises(palladion.PalladionError, match="not closed in its transaction"):
+    with pytest.raises(palladion.PalladionError, match="two'.* not closed in its transaction"):
         with fs.transaction:
+            fs.pipe_file(f"{folder}/one", b"new")
             file = fs.open(f"{folder}/two", "wt")
             file.write("half")
     assert file.closed and there() == {"one": b"text", "two": b"text"}
-    # A file that was discarded before.
+    # All or none, even if the program goes on after an exception.
+    with pytest.raises(palladion.PalladionError, match="one'.* discarded, so no file"):
+        with fs.transaction:
+            fs.pipe_file(f"{folder}/two", b"new")
+            with contextlib.suppress(Odd), fs.open(f"{folder}/one", "wb") as other:
+                raise Odd
+    assert other.closed and there() == {"one": b"text", "two": b"text"}
+    # A file that the program takes out.
     with fs.transaction:
-        with fs.open(f"{folder}/two", "wb") as file:
-            file.write(b"new")
-        with contextlib.suppress(Odd), fs.open(f"{folder}/one", "wb") as other:
-            raise Odd
-    assert file.closed and other.closed and there() == {"one": b"text", "two": b"new"}
+        file = fs.open(f"{folder}/two", "wb")
+        file.write(b"new")
+        file.commit()
+        assert there()["two"] == b"text"
+        fs.open(f"{folder}/one", "wb").discard()
+    assert file.closed and there() == {"one": b"text", "two": b"new"}
+    # One that cannot be committed.
+    with pytest.raises(Odd), fs.transaction:
+        for name in ("one", "two", "three"):
+            fs.pipe_file(f"{folder}/{name}", b"last")
+        second = list(fs.transaction.files)[1]
+
+        def fails() -> None:
+            raise error
+
+        error, second._output.commit = Odd(), fails
+    assert there() == {"one": b"last", "two": b"new"}
+    if hasattr(error, "__notes__"):
+        assert "one' appeared, and no other" in error.__notes__[0]
+    fs.pipe_file(f"{folder}/one", b"text")
     with pytest.raises(Odd), fs.transaction:
         file = fs.open(f"{folder}/two", "wb")
         file.write(b"newer")
@@ -456,13 +479,21 @@ def test_key_files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> N
     key_file = tmp_path / "my.key"
     files.save_key(key_file, KEY)
     monkeypatch.delenv("PALLADION_KEY_FILE", raising=False)
-    fs = PalladionFileSystem(Memory())
     for empty in (False, True):
-        for work in (lambda: fs.open("file"), lambda: fs.open("file", "wb")):
-            with pytest.raises(ValueError, match="PALLADION_KEY_FILE"):
-                work()
+        with pytest.raises(ValueError, match="PALLADION_KEY_FILE"):
+            PalladionFileSystem(Memory())
         if not empty:
             monkeypatch.setenv("PALLADION_KEY_FILE", "")
+    with pytest.raises(FileNotFoundError, match="none"):
+        PalladionFileSystem(Memory(), key_file=tmp_path / "none")
+    monkeypatch.setenv("PALLADION_KEY_FILE", str(key_file))
+    fs = PalladionFileSystem(Memory())
+    passed_on = pickle.dumps(PalladionFileSystem(LocalFileSystem()))
+    monkeypatch.delenv("PALLADION_KEY_FILE")
+    unpickled = pickle.loads(pickle.dumps(pickle.loads(passed_on)))
+    for work in (lambda: fs.open("file"), lambda: unpickled.open("file", "wb")):
+        with pytest.raises(ValueError, match="PALLADION_KEY_FILE"):
+            work()
     monkeypatch.setenv("PALLADION_KEY_FILE", str(key_file))
     fs.pipe_file("file", b"text")
     for other in ({"key": KEY}, {"key_file": key_file}, {}):
@@ -474,14 +505,20 @@ def test_key_files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> N
     secret = PalladionFileSystem(fs.fs, passphrase="x", kdf=(64, 17, 1), max_kdf_memory=272)
     secret.pipe_file("secret", b"text")
     assert secret.cat_file("secret") == b"text"
-    with pytest.raises(files.TooCostlyError):
+    with pytest.raises(files.TooCostlyError, match="max_kdf_memory allows more"):
         PalladionFileSystem(fs.fs, passphrase="x").open("secret")
     with pytest.raises(files.NeedsPassphraseError):
         PalladionFileSystem(fs.fs, key=KEY).open("secret")
     with pytest.raises(TypeError, match="pass one of"):
         PalladionFileSystem(fs.fs, key=KEY, passphrase="x")
-    with pytest.raises(ValueError, match="power of two"):
-        PalladionFileSystem(fs.fs, key=KEY, chunk_size=1000)
+    for wrong, error, text in (
+        ({"chunk_size": 1000}, ValueError, "power of two"),
+        ({"kdf": 65536}, TypeError, "kdf must be .*, not 65536"),
+        ({"kdf": (-1, 3, 4)}, ValueError, "kdf must be"),
+        ({"max_kdf_memory": -1}, ValueError, "max_kdf_memory must be .*, not -1"),
+    ):
+        with pytest.raises(error, match=text):
+            PalladionFileSystem(fs.fs, key=KEY, **wrong)
     local = PalladionFileSystem(LocalFileSystem(), key_file=key_file)
     with pytest.raises(ValueError, match="same file"):
         local.open(str(key_file), "wb")
@@ -496,6 +533,7 @@ def test_keys_do_not_travel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
             with pytest.raises(TypeError, match="PALLADION_KEY_FILE"):
                 work()
         assert fs.storage_options == target
+        monkeypatch.setenv("PALLADION_KEY_FILE", str(key_file))
         same = fsspec.filesystem("palladion", **target, **secret)
         assert same is not fs and same == fs and hash(same) == hash(fs)
         for other in ({"key": bytes(32)}, {"passphrase": KEY}, {}):
@@ -517,12 +555,49 @@ def test_keys_do_not_travel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
         assert KEY.hex() not in json.dumps(fs.to_dict())
 
 
-def test_unknown_options() -> None:
+def test_unknown_options(tmp_path: pathlib.Path) -> None:
     for wrong, hint in (("chunksize", "chunk_size"), ("algoritm", "algorithm"), ("anon", "s3")):
         with pytest.raises(TypeError, match=f"'{wrong}'.*{hint}"):
             fsspec.filesystem("palladion", target_protocol="memory", key=KEY, **{wrong: 1})
-    for known in ("skip_instance_cache", "use_listings_cache", "asynchronous"):
+    for known in ("skip_instance_cache", "use_listings_cache"):
         fsspec.filesystem("palladion", target_protocol="memory", key=KEY, **{known: True})
+    fs = PalladionFileSystem(Memory(), key=KEY)
+    fs.pipe_file("file", b"text")
+    for wrong in ("key", "keyfile", "chunksize"):
+        for work in (
+            lambda **options: fs.cat("file", **options),
+            lambda **options: fs.cat(["file"], **options),
+            lambda **options: fs.cat_file("file", **options),
+            lambda **options: fs.cat_ranges(["file"], 0, 1, **options),
+            lambda **options: fs.info("file", **options),
+            lambda **options: fs.ls("", **options),
+            lambda **options: fs.find("", **options),
+            lambda **options: fs.cp_file("file", "copy", **options),
+            lambda **options: fs.open("file", **options),
+            lambda **options: fs.open("file", "wb", **options),
+            lambda **options: fs.get("file", str(tmp_path / "file"), **options),
+        ):
+            with pytest.raises(TypeError, match=f"{wrong}.*"):
+                work(**{wrong: KEY})
+    with pytest.raises(TypeError, match="version"):
+        fs.cat_file("file", version=1)
+    assert fs.info("file", refresh=True)["size"] == 4 and os.listdir(tmp_path) == []
+
+
+def test_a_damaged_file_replaces_nothing(place: tuple[Any, str], tmp_path: pathlib.Path) -> None:
+    fs, folder = place
+    target, content = tmp_path / "new" / "target", text(5 * CHUNK)
+    fs.pipe_file(f"{folder}/file", content)
+    fs.get(f"{folder}/file", str(target))
+    assert target.read_bytes() == content
+    whole = fs.fs.cat_file(f"{folder}/file")
+    fs.fs.pipe_file(f"{folder}/file", whole[:4000] + bytes([whole[4000] ^ 1]) + whole[4001:])
+    for path in (f"{folder}/file", f"{folder}/none"):
+        with pytest.raises((files.DamagedError, FileNotFoundError)):
+            fs.get_file(path, str(target))
+    assert target.read_bytes() == content and os.listdir(target.parent) == ["target"]
+    with pytest.raises(files.DamagedError), open(target, "wb") as file:
+        fs.get_file(f"{folder}/file", file)
 
 
 # Libraries

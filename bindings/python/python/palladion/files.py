@@ -513,8 +513,12 @@ class _Text(_output.NewFile, io.TextIOWrapper):
     def _publish(self) -> None:
         self._below.commit()
 
-    def _drop(self) -> None:
+    def discard(self) -> None:
+        super().discard()
         self._below.discard()
+
+    def _drop(self) -> None:
+        self._below._discard()
 
 
 @overload

@@ -29,28 +29,43 @@ may write plaintext to a disk, and is pickled with all options, a key too. With
 
 from __future__ import annotations
 
+import asyncio
+import bisect
 import contextlib
 import difflib
 import functools
 import inspect
 import io
 import os
-from typing import TYPE_CHECKING, Any
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Optional, cast
 
 from fsspec import AbstractFileSystem, filesystem  # type: ignore[import-untyped]
+from fsspec.asyn import (  # type: ignore[import-untyped]
+    AbstractAsyncStreamedFile,
+    AsyncFileSystem,
+    sync,
+)
+from fsspec.callbacks import DEFAULT_CALLBACK  # type: ignore[import-untyped]
 from fsspec.core import get_compression  # type: ignore[import-untyped]
 from fsspec.implementations.chained import ChainedFileSystem  # type: ignore[import-untyped]
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 from fsspec.spec import AbstractBufferedFile  # type: ignore[import-untyped]
+from fsspec.transaction import Transaction  # type: ignore[import-untyped]
+from fsspec.utils import isfilelike  # type: ignore[import-untyped]
 
-from . import _native, _output, files
+from . import _native, _output, aio, files
 from ._native import PalladionError
 
 if TYPE_CHECKING:
     from ._native import AlgorithmName, Buffer
 
 __all__ = ["PalladionFileSystem"]
+
+#: The start and the end of a part of a file.
+_Range = tuple[Optional[int], Optional[int]]
 
 #: What else fsspec passes to a file system.
 _OPTIONS_OF_FSSPEC = {
@@ -63,7 +78,7 @@ _TOKEN_KEY = _native.generate_key()
 
 def _delegated(name: str, paths: int = 1) -> Any:
     """A method that does the same in the file system below."""
-    original = getattr(AbstractFileSystem, name)
+    original = getattr(AbstractFileSystem, name.lstrip("_"))
     names = list(inspect.signature(original).parameters)[1 : 1 + paths]
 
     @functools.wraps(original)
@@ -72,13 +87,46 @@ def _delegated(name: str, paths: int = 1) -> Any:
         for each in names:
             if each in options:
                 options[each] = self._strip(options[each])
+        _check_options(options)
         return getattr(self.fs, name)(*arguments, **options)
 
     method.__doc__ = original.__doc__ or f"``{name}`` of the file system below."
     return method
 
 
-class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
+class _Transaction(Transaction):  # type: ignore[misc]
+    """A transaction whose files appear all or none, as far as the file system below permits."""
+
+    def complete(self, commit: bool = True) -> None:
+        fs, new = self.fs, [*self.files]
+        self.files.clear()
+        done: list[str] = []
+        try:
+            for file in new if commit else []:
+                if file._state == _output._OPEN:
+                    raise PalladionError(
+                        f"{file._called()} was not closed in its transaction, so no file of it "
+                        "was written"
+                    )
+                if file._state == _output._DISCARDED:
+                    raise PalladionError(
+                        f"{file._called()} was discarded, so no file of its transaction was written"
+                    )
+            for file in new if commit else []:
+                file.commit()
+                done.append(file._called())
+        except BaseException as error:
+            if done and hasattr(error, "add_note"):
+                error.add_note(f"before this, {', '.join(done)} appeared, and no other file will")
+            raise
+        finally:
+            for file in new:
+                with contextlib.suppress(Exception):
+                    file.discard()  # unless it is complete
+            fs._intrans, fs._transaction, self.fs = False, None, None
+
+
+class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[misc]
     """A file system of fsspec that encrypts the files of another one.
 
     ``fs`` is that other one, or ``target_protocol`` and ``target_options`` say what it is, which
@@ -111,9 +159,11 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     """
 
     protocol = "palladion"
+    transaction_type = _Transaction
+    mirror_sync_methods = False
     # fsspec would keep instances, with their keys, and find them by options without the keys.
     cachable = False
-    _strip_tokenize_options = ("key", "passphrase")
+    _strip_tokenize_options = ("key", "passphrase", "_is_unpickled")
 
     def __init__(
         self,
@@ -129,6 +179,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = files._DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
+        _is_unpickled: bool = False,
         **options: Any,
     ) -> None:
         unknown = options.keys() - _OPTIONS_OF_FSSPEC
@@ -139,7 +190,12 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
             raise TypeError("pass one of key (32 bytes), key_file and passphrase")
         if fs is None and target_protocol is None:
             raise ValueError("name the file system below, as in palladion::file:///some/file")
-        self.fs = filesystem(target_protocol, **(target_options or {})) if fs is None else fs
+        if fs is None:
+            below = {"asynchronous": True} if self.asynchronous else {}
+            fs = filesystem(target_protocol, **{**below, **(target_options or {})})
+        self.fs, self.async_impl = fs, fs.async_impl
+        if self.asynchronous != getattr(fs, "asynchronous", False):
+            raise ValueError("the file system below must be asynchronous too, or neither")
         self._key_file = None if key_file is None else os.fsdecode(key_file)
         self._kept: Any = None
         self._told = ""
@@ -150,6 +206,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
             mac = _native.Mac(_TOKEN_KEY, what.encode(), digest_size=16)
             mac.update(data)
             self._told = mac.hexdigest()
+        _native.check_costs(kdf, max_kdf_memory)
         self._max_kdf_memory = max_kdf_memory
         self._new: dict[str, Any] = {
             "algorithm": algorithm,
@@ -157,6 +214,13 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
             "kdf": None if kdf is None else tuple(kdf),
         }
         _native.plaintext_size(chunk_size, 0)  # raises if it is no size of a chunk
+        # An error of a key now is better than one after pyarrow has deleted an older file. But it
+        # may be missing where the file system is only passed on, as in Dask's scheduler.
+        if not _is_unpickled and (key_file := self._secret().get("key_file")) is not None:
+            if _native.descriptor(key_file) is None and (
+                os.path.isfile(key_file) or not os.path.exists(key_file)
+            ):
+                files.load_key(key_file)
         # fsspec calls that of the class for URLs, which does not know what is below.
         setattr(self, "_strip_protocol", self._strip)
 
@@ -167,7 +231,12 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     def __reduce__(self) -> Any:
         self._refuse_to_tell()
-        return super().__reduce__()
+        return _unpickled, (type(self), self.storage_args, self.storage_options)
+
+    @property
+    def loop(self) -> Any:
+        """The event loop of the file system below, if that has one."""
+        return getattr(self.fs, "loop", None)
 
     def to_dict(self, *, include_password: bool = True) -> dict[str, Any]:
         """Describes it for JSON, without a secret: one with a key or a passphrase is refused."""
@@ -250,9 +319,8 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         **options: Any,
     ) -> Any:
         path = self._strip(path)
-        for option in ("key", "key_file", "passphrase", "max_kdf_memory", *self._new):
-            if option in options:
-                raise TypeError(f"{option} is an option of the file system, not of its open()")
+        is_new_file_below = mode != "rb" and type(self.fs) is not LocalFileSystem
+        _check_options(options, None if is_new_file_below else ("cache_type", "size"))
         if mode in ("wb", "xb"):
             return self._new_file(path, mode, block_size, autocommit, options)
         if mode != "rb":
@@ -272,6 +340,9 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         self, path: str, start: int | None = None, end: int | None = None, **options: Any
     ) -> bytes:
         """Returns a part of a file; negative numbers count from its end."""
+        _check_options(options, ())
+        if self.async_impl:
+            return cast(bytes, sync(self.loop, self._cat_file, path, start, end))
         with self._reader(self._strip(path)) as reader:
             return _part(reader, start, end)
 
@@ -284,27 +355,68 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         on_error: str = "return",
         **options: Any,
     ) -> list[Any]:
-        """Returns parts of files. Each file is opened once, one after the other."""
-        starts = starts if isinstance(starts, list) else [starts] * len(paths)
-        ends = ends if isinstance(ends, list) else [ends] * len(paths)
-        if not len(paths) == len(starts) == len(ends):
-            raise ValueError("paths, starts and ends must have the same length")
-        numbers: dict[str, list[int]] = {}
-        for number, path in enumerate(map(self._strip, paths)):
-            numbers.setdefault(path, []).append(number)
+        """Returns parts of files. Each file is opened once.
+
+        If the file system below is asynchronous, it gets many requests at once, each for whole
+        chunks, and for none twice. In flight are at most 64 MiB.
+        """
+        _check_options(options, ("batch_size",))
+        if self.async_impl:
+            of_all = functools.partial(self._cat_ranges, on_error=on_error, **options)
+            return cast("list[Any]", sync(self.loop, of_all, paths, starts, ends))
         parts: list[Any] = [None] * len(paths)
-        for path, those in numbers.items():
+        for path, numbers, ranges in self._by_file(paths, starts, ends):
             with contextlib.ExitStack() as stack:
                 reader = None
-                for number in those:
+                for number, (start, end) in zip(numbers, ranges):
                     try:
                         reader = reader or stack.enter_context(self._reader(path))
-                        parts[number] = _part(reader, starts[number], ends[number])
+                        parts[number] = _part(reader, start, end)
                     except Exception as error:
                         if on_error != "return":
                             raise
                         parts[number] = error
         return parts
+
+    def cat(self, path: Any, *arguments: Any, **options: Any) -> Any:
+        """Returns the content of one or more files."""
+        if self.async_impl:
+            return sync(self.loop, self._cat, path, *arguments, **options)
+        return super().cat(path, *arguments, **options)
+
+    def _by_file(
+        self, paths: Any, starts: Any, ends: Any
+    ) -> Iterator[tuple[str, tuple[int, ...], tuple[_Range, ...]]]:
+        """The numbers and the ranges of the parts of each file."""
+        starts = starts if isinstance(starts, list) else [starts] * len(paths)
+        ends = ends if isinstance(ends, list) else [ends] * len(paths)
+        if not len(paths) == len(starts) == len(ends):
+            raise ValueError("paths, starts and ends must have the same length")
+        found: dict[str, list[tuple[int, _Range]]] = {}
+        for number, path in enumerate(map(self._strip, paths)):
+            found.setdefault(path, []).append((number, (starts[number], ends[number])))
+        for path, those in found.items():
+            yield path, *zip(*those)
+
+    def get_file(
+        self,
+        rpath: str,
+        lpath: Any,
+        callback: Any = DEFAULT_CALLBACK,
+        outfile: Any = None,
+        **options: Any,
+    ) -> None:
+        """Decrypts a file to a local one, which appears once it is complete."""
+        if outfile is not None or isfilelike(lpath) or self.isdir(rpath):
+            super().get_file(rpath, lpath, callback, outfile, **options)
+            return
+        with self.open(rpath, "rb", **options) as source:
+            os.makedirs(os.path.dirname(lpath) or ".", exist_ok=True)
+            with _output.create(lpath, True) as target:
+                callback.set_size(getattr(source, "size", None))
+                while data := source.read(self.blocksize):
+                    _native.write_fully(target, data)
+                    callback.relative_update(len(data))
 
     # Writing
 
@@ -345,13 +457,9 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     def info(self, path: str, **options: Any) -> dict[str, Any]:
         """Describes a file or directory."""
         path = self._strip(path)
+        _check_options(options)
         found = self.fs.info(path, **options)
-        info = _without_size(found)
-        if found["type"] == "file" and found.get("size") is not None:
-            with contextlib.suppress(files.FileError):
-                chunk_size = _native.chunk_size_of(self.fs.cat_file(path, start=0, end=128))
-                info["size"] = _native.plaintext_size(chunk_size, found["size"])
-        return info
+        return _info(found, _has_size(found) and self.fs.cat_file(path, start=0, end=128))
 
     def du(
         self, path: str, total: bool = True, maxdepth: int | None = None, **options: Any
@@ -362,6 +470,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
         """Lists a directory."""
+        _check_options(options)
         found = self.fs.ls(self._strip(path), detail=detail, **options)
         return [_without_size(each) for each in found] if detail else found
 
@@ -374,6 +483,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         **options: Any,
     ) -> Any:
         """Lists the files in a directory and all below it."""
+        _check_options(options)
         found = self.fs.find(
             self._strip(path), maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options
         )
@@ -401,6 +511,139 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     cp_file = _delegated("cp_file", 2)
     mv = _delegated("mv", 2)
 
+    # The same, if the file system below is asynchronous
+
+    async def _cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **options: Any
+    ) -> bytes:
+        _check_options(options, ())
+        (part,) = await _Remote(self, self._strip(path)).parts([(start, end)])
+        return _or_raise(part)
+
+    async def _cat_ranges(
+        self,
+        paths: Any,
+        starts: Any,
+        ends: Any,
+        max_gap: int | None = None,
+        batch_size: int | None = None,
+        on_error: str = "return",
+        **options: Any,
+    ) -> list[Any]:
+        _check_options(options, ())
+        parts: list[Any] = [None] * len(paths)
+        budget, turns = _Budget(), asyncio.Semaphore(batch_size or _FILES)
+
+        async def read(path: str, numbers: Any, ranges: Any) -> None:
+            async with turns:
+                found = await _Remote(self, path, budget).parts(ranges)
+            for number, part in zip(numbers, found):
+                parts[number] = part if on_error == "return" else _or_raise(part)
+
+        await asyncio.gather(*(read(*each) for each in self._by_file(paths, starts, ends)))
+        return parts
+
+    async def _get_file(
+        self, rpath: str, lpath: Any, callback: Any = DEFAULT_CALLBACK, **options: Any
+    ) -> None:
+        _check_options(options, ())
+        if await self.fs._isdir(path := self._strip(rpath)):
+            os.makedirs(lpath, exist_ok=True)
+            return
+        remote = await _Remote(self, path).open()
+        callback.set_size(remote.size)
+        os.makedirs(os.path.dirname(lpath) or ".", exist_ok=True)
+        target = _output.create(lpath, True)
+        try:
+            for start in range(0, remote.size, _PIECE):
+                (part,) = await remote.parts([(start, start + _PIECE)])
+                await aio.run(_native.write_fully, target, _or_raise(part))
+                callback.relative_update(len(part))
+            await aio.run(target.commit)
+        finally:
+            target.discard()  # unless it is complete
+
+    async def _pipe_file(
+        self, path: str, value: Any, mode: str = "overwrite", **options: Any
+    ) -> None:
+        _check_options(options)
+        sealed = io.BytesIO()
+        await aio.run(self._encrypt, io.BytesIO(value), sealed)
+        await self.fs._pipe_file(self._strip(path), sealed.getvalue(), mode=mode, **options)
+
+    async def _put_file(self, lpath: Any, rpath: str, **options: Any) -> None:
+        _check_options(options)
+        path = self._strip(rpath)
+        if os.path.isdir(lpath):
+            await self._makedirs(path, exist_ok=True)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            sealed = os.path.join(folder, "sealed")
+            await aio.run(self._encrypt, lpath, sealed)
+            await self.fs._put_file(sealed, path, **options)
+
+    def _encrypt(self, source: Any, target: Any) -> None:
+        files.encrypt_file(source, target, **self._secret(), **self._new)
+
+    async def open_async(self, path: str, mode: str = "rb", **options: Any) -> Any:
+        """Opens a file to read it with ``await file.read(size)``.
+
+        To write a new one, use ``_pipe_file`` or ``_put_file``.
+        """
+        _check_options(options, ())
+        if mode != "rb":
+            raise ValueError(f"mode must be rb, not {mode!r}: use _pipe_file or _put_file to write")
+        return _AsyncFile(self, path, await _Remote(self, self._strip(path)).open())
+
+    async def _info(self, path: str, **options: Any) -> dict[str, Any]:
+        _check_options(options)
+        path = self._strip(path)
+        found = await self.fs._info(path, **options)
+        return _info(
+            found, _has_size(found) and await self.fs._cat_file(path, start=0, end=128)
+        )
+
+    async def _ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
+        _check_options(options)
+        found = await self.fs._ls(self._strip(path), detail=detail, **options)
+        return [_without_size(each) for each in found] if detail else found
+
+    async def _find(self, path: str, *arguments: Any, **options: Any) -> Any:
+        _check_options(options)
+        found = await self.fs._find(self._strip(path), *arguments, **options)
+        if not isinstance(found, dict):
+            return found
+        return {name: _without_size(each) for name, each in found.items()}
+
+    _exists = _delegated("_exists")
+    _isdir = _delegated("_isdir")
+    _isfile = _delegated("_isfile")
+    _mkdir = _delegated("_mkdir")
+    _makedirs = _delegated("_makedirs")
+    _rm_file = _delegated("_rm_file")
+    _rm = _delegated("_rm")
+    _cp_file = _delegated("_cp_file", 2)
+
+
+def _unpickled(kind: Any, arguments: Any, options: Any) -> Any:
+    return kind(*arguments, **options, _is_unpickled=True)
+
+
+def _check_options(options: dict[str, Any], known: Sequence[str] | None = None) -> None:
+    """Refuses options of the file system, those misspelt, and, if ``known`` says which a method
+    has, all others. What remains goes to the file system below."""
+    ours = inspect.signature(PalladionFileSystem.__init__).parameters
+    for option in options:
+        if option in ours:
+            raise TypeError(f"{option} is an option of the file system, not of its methods")
+        if known is None:
+            for close in difflib.get_close_matches(option, ours, 1, 0.8):
+                raise TypeError(
+                    f"unknown option {option!r}: {close!r} is an option of the file system"
+                )
+        elif option not in known:
+            raise TypeError(f"unknown option {option!r}")
+
 
 def _unknown(option: str) -> str:
     known = [*inspect.signature(PalladionFileSystem.__init__).parameters, *_OPTIONS_OF_FSSPEC]
@@ -417,9 +660,198 @@ def _without_size(info: dict[str, Any]) -> dict[str, Any]:
     return {**info, "size": None} if info.get("type") == "file" else {**info}
 
 
+def _has_size(info: dict[str, Any]) -> bool:
+    return info["type"] == "file" and info.get("size") is not None
+
+
+def _info(found: dict[str, Any], beginning: Any) -> dict[str, Any]:
+    """The description of a file that begins with these 128 bytes, unless it is no such file."""
+    info = _without_size(found)
+    if _has_size(found):
+        with contextlib.suppress(files.FileError):
+            chunk_size = _native.chunk_size_of(beginning)
+            info["size"] = _native.plaintext_size(chunk_size, found["size"])
+    return info
+
+
+def _or_raise(part: Any) -> bytes:
+    if isinstance(part, Exception):
+        raise part
+    return cast(bytes, part)
+
+
 def _part(reader: files.DecryptReader, start: int | None, end: int | None) -> bytes:
     first, last, _ = slice(start, end).indices(reader.seek(0, os.SEEK_END))
     return reader.pread(max(0, last - first), first)
+
+
+#: The most bytes to ask an asynchronous file system for at once, unless a chunk is larger.
+_PIECE = 4 << 20
+#: The most bytes to have asked for, likewise.
+_IN_FLIGHT = 64 << 20
+#: The most files to read at once, whose first bytes are kept.
+_FILES = 128
+#: The bytes at the start of a file to ask for: all of a small one.
+_START = 32 << 10
+
+
+class _Budget:
+    """Limits the bytes that are in flight."""
+
+    def __init__(self) -> None:
+        self._mebibytes, self._turn = asyncio.Semaphore(_IN_FLIGHT >> 20), asyncio.Lock()
+
+    @contextlib.asynccontextmanager
+    async def spend(self, size: int) -> AsyncIterator[None]:
+        count, taken = min(-(-size >> 20), _IN_FLIGHT >> 20), 0
+        try:
+            async with self._turn:  # two that take some each would wait for each other
+                while taken < count:
+                    await self._mebibytes.acquire()
+                    taken += 1
+            yield
+        finally:
+            for _ in range(taken):
+                self._mebibytes.release()
+
+
+class _Remote:
+    """A file in an asynchronous file system."""
+
+    def __init__(
+        self, owner: PalladionFileSystem, path: str, budget: _Budget | None = None
+    ) -> None:
+        self._owner, self._fs, self._path = owner, owner.fs, path
+        self._budget, self._chunks = budget or _Budget(), cast(Any, None)
+
+    async def open(self) -> _Remote:
+        """Reads the header and the last chunk."""
+        if self._chunks is None:
+            info = await self._fs._info(self._path)
+            if info["type"] == "directory":
+                raise IsADirectoryError(self._path)
+            self._start, length = b"", info.get("size")
+            if length is None:
+                self._start = await self._fs._cat_file(self._path)
+                length = len(self._start)
+            else:
+                self._start = await self._fetch(0, min(length, _START))
+            chunks = await aio.run(self._begin, length)
+            while wanted := chunks.wants():
+                chunks.give(await self._fetch(*wanted))
+            self._chunks, self.size = chunks, chunks.size
+        return self
+
+    def _begin(self, length: int) -> _native.Chunks:
+        return _native.Chunks(
+            self._start,
+            length,
+            secret=files._secret(**{"key": None, **self._owner._secret()}),
+            max_kdf_memory=self._owner._max_kdf_memory,
+            name=self._path,
+        )
+
+    async def _fetch(self, start: int, end: int) -> bytes:
+        if end <= len(self._start):
+            return self._start[start:end]
+        data: bytes = await self._fs._cat_file(self._path, start=start, end=end)
+        if len(data) > end - start:
+            raise OSError(
+                f"{self._path}: asked for {end - start} bytes, but got {len(data)}: the server may "
+                "not support ranges"
+            )
+        return data
+
+    async def parts(self, ranges: Sequence[_Range]) -> list[Any]:
+        """Returns these parts, or exceptions. A chunk that several need is fetched once."""
+        try:
+            await self.open()
+        except Exception as error:
+            return [error] * len(ranges)
+        size = self._chunks.chunk_size
+        wanted = [slice(*each).indices(self.size)[:2] for each in ranges]
+        needed = {
+            chunk
+            for start, end in wanted
+            if start < end
+            for chunk in range(start // size, (end - 1) // size + 1)
+        }
+        pieces: list[list[int]] = []  # the first chunk of each, and the one after the last
+        for chunk in sorted(needed):
+            if pieces and pieces[-1][1] == chunk and (chunk + 1 - pieces[-1][0]) * size <= _PIECE:
+                pieces[-1][1] += 1
+            else:
+                pieces.append([chunk, chunk + 1])
+        firsts = [first for first, _ in pieces]
+        users: list[list[int]] = [[] for _ in pieces]
+        for number, (start, end) in enumerate(wanted):
+            for piece in range(
+                bisect.bisect_right(firsts, start // size) - 1,
+                bisect.bisect_left(firsts, -(-end // size)),
+            ):
+                if start < end:
+                    users[piece].append(number)
+        found: list[dict[int, Any]] = [{} for _ in ranges]
+
+        async def read(piece: int) -> None:
+            first, last = (chunk * size for chunk in pieces[piece])
+            last = min(last, self.size)
+            begin, end = self._chunks.range(first, last)
+            async with self._budget.spend(end - begin):
+                try:
+                    sealed = await self._fetch(begin, end)
+                    those = [
+                        (max(first, wanted[number][0]), min(last, wanted[number][1]))
+                        for number in users[piece]
+                    ]
+                    texts = await aio.run(self._open_all, sealed, begin, first, last, those)
+                except Exception as error:
+                    texts = [error] * len(users[piece])
+            for number, text in zip(users[piece], texts):
+                found[number][piece] = text
+
+        await asyncio.gather(*map(read, range(len(pieces))))
+        return [_joined([each[piece] for piece in sorted(each)]) for each in found]
+
+    def _open_all(
+        self, sealed: bytes, offset: int, first: int, last: int, ranges: list[tuple[int, int]]
+    ) -> list[Any]:
+        """Decrypts ranges of a piece. A damaged chunk spoils those that need it."""
+        try:
+            text = self._chunks.open(sealed, offset, first, last)
+            if ranges == [(first, last)]:
+                return [text]
+            return [text[start - first : end - first] for start, end in ranges]
+        except files.FileError as error:
+            if len(ranges) == 1:
+                return [error]
+        parts: list[Any] = []
+        for start, end in ranges:
+            try:
+                parts.append(self._chunks.open(sealed, offset, start, end))
+            except files.FileError as error:
+                parts.append(error)
+        return parts
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The whole, or the first error."""
+    for part in parts:
+        if isinstance(part, Exception):
+            return part
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class _AsyncFile(AbstractAsyncStreamedFile):  # type: ignore[misc]
+    """A file that is read by a program of asyncio."""
+
+    def __init__(self, fs: PalladionFileSystem, path: str, remote: _Remote) -> None:
+        super().__init__(fs, path, size=remote.size, cache_type="none")
+        self._remote = remote
+
+    async def _fetch_range(self, start: int, end: int) -> bytes:
+        (part,) = await self._remote.parts([(start, end)])
+        return _or_raise(part)
 
 
 class _Ranges:
@@ -521,17 +953,12 @@ class _Writer(files._Writer):
         if isinstance(self._output, _Pending):
             self._output.file.close()
 
-    def commit(self) -> None:
-        if self._deferred and self._state == _output._OPEN:
-            self.discard()
-            raise PalladionError(
-                f"{self._called()} was not closed in its transaction, so it was discarded"
-            )
-        super().commit()
+    def _waits(self) -> bool:
+        """Whether it is one of a transaction, which publishes it at its end."""
+        transaction = self._output.fs._transaction if self._deferred else None
+        return transaction is not None and self in transaction.files
 
     def discard(self) -> None:
         super().discard()
-        if self._deferred:
-            # The end of the transaction must not try to commit it.
-            with contextlib.suppress(AttributeError, ValueError):
-                self._output.fs.transaction.files.remove(self)
+        if self._waits():
+            self._output.fs._transaction.files.remove(self)
