@@ -45,7 +45,8 @@ def test_reads_and_writes(path: pathlib.Path) -> None:
     async def main() -> None:
         async with aio.open(path, "wb", key=KEY, chunk_size=1024) as file:
             assert file.mode == "wb" and file.name == path and not file.closed
-            await asyncio.gather(*(file.write(text[at : at + 10_000]) for at in range(0, len(text), 10_000)))
+            places = range(0, len(text), 10_000)
+            await asyncio.gather(*(file.write(text[at : at + 10_000]) for at in places))
             assert await file.tell() == len(text)
             await file.flush()
         assert file.closed and content(path) == text
@@ -86,18 +87,21 @@ def test_reads_and_writes(path: pathlib.Path) -> None:
     asyncio.run(main())
 
 
-async def with_statement(path: pathlib.Path, mode: str, work: Callable[..., Awaitable[Any]]) -> None:
+Work = Callable[..., Awaitable[Any]]
+
+
+async def with_statement(path: Any, mode: str, work: Work) -> None:
     async with aio.open(path, mode, key=KEY) as file:
         await work(file)
 
 
-async def opened_before(path: pathlib.Path, mode: str, work: Callable[..., Awaitable[Any]]) -> None:
+async def opened_before(path: Any, mode: str, work: Work) -> None:
     file = await aio.open(path, mode, key=KEY)
     async with file:
         await work(file)
 
 
-async def by_finally(path: pathlib.Path, mode: str, work: Callable[..., Awaitable[Any]]) -> None:
+async def by_finally(path: Any, mode: str, work: Work) -> None:
     file = await aio.open(path, mode, key=KEY)
     try:
         await work(file)
@@ -105,16 +109,14 @@ async def by_finally(path: pathlib.Path, mode: str, work: Callable[..., Awaitabl
         await file.close()
 
 
-async def closing(path: pathlib.Path, mode: str, work: Callable[..., Awaitable[Any]]) -> None:
+async def closing(path: Any, mode: str, work: Work) -> None:
     async with contextlib.AsyncExitStack() as stack:
         file = await aio.open(path, mode, key=KEY)
         stack.push_async_callback(file.aclose)
         await work(file)
 
 
-async def older_exception(
-    path: pathlib.Path, mode: str, work: Callable[..., Awaitable[Any]]
-) -> None:
+async def older_exception(path: Any, mode: str, work: Work) -> None:
     try:
         raise KeyError
     except KeyError:
@@ -122,7 +124,9 @@ async def older_exception(
 
 
 @pytest.mark.parametrize("mode", ["wb", "wt"])
-@pytest.mark.parametrize("way", [with_statement, opened_before, by_finally, closing, older_exception])
+@pytest.mark.parametrize(
+    "way", [with_statement, opened_before, by_finally, closing, older_exception]
+)
 def test_an_exception_discards_the_file(way: Any, mode: str, path: pathlib.Path) -> None:
     async def fails(file: Any) -> None:
         await file.write("half" if mode == "wt" else b"half")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import importlib.util
@@ -23,6 +24,7 @@ import pytest
 from palladion import files
 
 fsspec = pytest.importorskip("fsspec", minversion="2025.10")
+from fsspec.asyn import AsyncFileSystem  # noqa: E402
 from fsspec.implementations.local import LocalFileSystem  # noqa: E402
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 from fsspec.spec import AbstractFileSystem  # noqa: E402
@@ -289,6 +291,153 @@ def test_few_requests() -> None:
         assert sum(below.requests) <= 42 * chunk and len(below.requests) < 10
     below.requests.clear()
     assert fs.size("file") == len(content) and below.requests == [128]
+
+
+class Concurrent(AsyncFileSystem):
+    """An asynchronous file system that notes what is asked for, and what at once."""
+
+    cachable = False
+
+    def __init__(self, below: Memory, **options: Any) -> None:
+        super().__init__(**options)
+        self.below, self.requests, self.in_flight, self.most = below, [], 0, 0
+
+    async def _cat_file(self, path: str, start: Any = None, end: Any = None, **_: Any) -> bytes:
+        data = self.below.cat_file(path, start=start, end=end)
+        self.requests.append((path.lstrip("/"), start or 0, len(data)))
+        self.in_flight += len(data)
+        self.most = max(self.most, self.in_flight)
+        await asyncio.sleep(0)
+        self.in_flight -= len(data)
+        return data
+
+    async def _info(self, path: str, **options: Any) -> Any:
+        return self.below.info(path, **options)
+
+    async def _ls(self, path: str, detail: bool = True, **options: Any) -> Any:
+        return self.below.ls(path, detail=detail, **options)
+
+    async def _pipe_file(self, path: str, value: Any, mode: str = "overwrite", **_: Any) -> None:
+        self.below.pipe_file(path, value, mode=mode)
+
+    async def _put_file(self, lpath: str, rpath: str, **options: Any) -> None:
+        self.below.put_file(lpath, rpath, **options)
+
+    async def _rm_file(self, path: str, **options: Any) -> None:
+        self.below.rm_file(path)
+
+    async def _cp_file(self, path1: str, path2: str, **options: Any) -> None:
+        self.below.cp_file(path1, path2)
+
+
+def test_many_ranges_at_once() -> None:
+    content, number = text(300 * CHUNK + 7), random.Random(41)
+    below = Concurrent(Memory(file=sealed(content), small=sealed(b"text"), empty=sealed(b"")))
+    fs = PalladionFileSystem(below, key=KEY)
+    ends = [None, *(number.randrange(-len(content), len(content) + 10) for _ in range(12))]
+    for start in ends:
+        for end in ends:
+            assert fs.cat_file("file", start, end) == content[slice(start, end)]
+    below.requests.clear()
+    assert fs.cat(["small", "empty"]) == {"small": b"text", "empty": b""}
+    assert fs.cat_file("small", 1, 3) == b"ex"
+    assert sorted(name for name, _, _ in below.requests) == ["empty", "small", "small"]
+    starts = [number.randrange(len(content)) for _ in range(500)]
+    lengths = [number.randrange(3 * CHUNK) for _ in starts]
+    stops = [start + length for start, length in zip(starts, lengths)]
+    below.requests.clear()
+    parts = fs.cat_ranges(["file", "none", "small"] * 500, sorted(starts * 3), 10**9)
+    assert len(parts) == 1500 and isinstance(parts[1], FileNotFoundError)
+    parts = fs.cat_ranges(["file"] * 500, starts, stops)
+    assert parts == [content[start:stop] for start, stop in zip(starts, stops)]
+    below.requests.clear()
+    fs.cat_ranges(["file"] * 500, starts, stops)
+    # Nothing twice, but the start of the file and its last chunk, which open it.
+    whole = below.below.cat_file("file")
+    asked = sum(size for _, _, size in below.requests)
+    assert asked <= len(whole) + (32 << 10) + CHUNK + 36 and len(below.requests) < 10
+    with pytest.raises(FileNotFoundError):
+        fs.cat_ranges(["none"], 0, 5, on_error="raise")
+    # A damaged chunk spoils the ranges that need it.
+    place = 128 + 200 * (CHUNK + 36) + 50
+    below.below.pipe_file("file", whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    for start, stop, part in zip(starts, stops, fs.cat_ranges(["file"] * 500, starts, stops)):
+        if start < 201 * CHUNK and stop > max(start, 200 * CHUNK):
+            assert isinstance(part, files.DamagedError) and part.chunk == 200
+        else:
+            assert part == content[start:stop]
+    # As if the file became shorter after it was opened.
+    below.below.pipe_file("file", whole)
+    original = below._cat_file
+
+    async def cut(path: str, start: Any = None, end: Any = None, **options: Any) -> bytes:
+        data = await original(path, start, end, **options)
+        return data[:-1] if 0 < start < 200_000 else data
+
+    below._cat_file = cut
+    with pytest.raises(files.TruncatedError):
+        fs.cat_file("file", 100_000, 150_000)
+
+
+def test_memory_for_ranges_is_bounded() -> None:
+    content = text(100 << 20)
+    below = Concurrent(Memory(file=sealed(content, 1 << 20)))
+    fs = PalladionFileSystem(below, key=KEY)
+    starts = list(range(0, len(content), 3 << 20))
+    parts = fs.cat_ranges(["file"] * len(starts), starts, [start + 10 for start in starts])
+    assert parts == [content[start : start + 10] for start in starts]
+    assert fs.cat_file("file") == content
+    assert 32 << 20 < below.most <= 64 << 20
+
+
+def test_asynchronous(tmp_path: pathlib.Path) -> None:
+    content = text(20 * CHUNK + 7)
+    (tmp_path / "source").write_bytes(content)
+
+    async def main() -> None:
+        below = Concurrent(Memory(), asynchronous=True)
+        fs = PalladionFileSystem(below, key=KEY, chunk_size=CHUNK, asynchronous=True)
+        assert fs.async_impl and fs.asynchronous
+        await fs._pipe_file("/d/one", content)
+        await fs._put(str(tmp_path / "source"), "/d/two")
+        assert is_complete(below.below.cat_file("/d/one"))
+        for name in ("one", "two"):
+            assert await fs._cat_file(f"/d/{name}") == content
+        parts = await fs._cat_ranges(["/d/one", "/d/none"], [1, 2], [5, 6], batch_size=1)
+        assert parts[0] == content[1:5] and isinstance(parts[1], FileNotFoundError)
+        assert (await fs._info("/d/one"))["size"] == len(content)
+        assert [each["size"] for each in await fs._ls("/d")] == [None, None]
+        assert await fs._find("/d") == ["/d/one", "/d/two"]
+        assert await fs._glob("/d/o*") == ["/d/one"] and await fs._exists("/d/one")
+        await fs._get("/d", f"{tmp_path}/back", recursive=True)
+        assert {each.name: each.read_bytes() for each in (tmp_path / "back").iterdir()} == {
+            "one": content, "two": content,
+        }
+        file = await fs.open_async("/d/one")
+        assert await file.read(10) == content[:10] and await file.read() == content[10:]
+        await file.close()
+        await fs._cp_file("/d/one", "/d/three")
+        await fs._rm_file("/d/one")
+        assert await fs._cat_file("/d/three", -5) == content[-5:]
+        # A damaged file replaces nothing.
+        whole = below.below.cat_file("/d/two")
+        below.below.pipe_file("/d/two", whole[:4000] + b"x" + whole[4001:])
+        with pytest.raises(files.DamagedError):
+            await fs._get_file("/d/two", f"{tmp_path}/back/two")
+        assert (tmp_path / "back" / "two").read_bytes() == content
+        assert len(list((tmp_path / "back").iterdir())) == 2
+        for work in (
+            fs._cat_file("/d/two", key=KEY), fs._info("/d/two", keyfile="x"),
+            fs._pipe_file("/d/two", b"", chunksize=1), fs.open_async("/d/two", version=1),
+        ):
+            with pytest.raises(TypeError, match="option"):
+                await work
+        with pytest.raises(ValueError, match="_pipe_file"):
+            await fs.open_async("/d/two", "wb")
+
+    asyncio.run(main())
+    with pytest.raises(ValueError, match="asynchronous"):
+        PalladionFileSystem(Memory(), key=KEY, asynchronous=True)
 
 
 def test_file_systems_that_only_open() -> None:

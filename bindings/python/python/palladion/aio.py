@@ -74,7 +74,8 @@ class File(Generic[AnyStr]):
     """
 
     def __init__(self, begin: Callable[[], IO[AnyStr]], interrupt: Callable[[], None]) -> None:
-        self._begin, self._interrupt = begin, interrupt
+        self._begin: Callable[[], IO[AnyStr]] = begin
+        self._interrupt = interrupt
         self._file: Any = None
         self._turn = asyncio.Lock()
 
@@ -97,7 +98,7 @@ class File(Generic[AnyStr]):
         except BaseException:
             await self._abandon()
             raise
-        self._file._handled = handled
+        cast(Any, self._file)._handled = handled
         return self
 
     async def __aexit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:

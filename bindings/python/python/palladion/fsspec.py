@@ -97,6 +97,8 @@ def _delegated(name: str, paths: int = 1) -> Any:
 class _Transaction(Transaction):  # type: ignore[misc]
     """A transaction whose files appear all or none, as far as the file system below permits."""
 
+    fs: Any
+
     def complete(self, commit: bool = True) -> None:
         fs, new = self.fs, [*self.files]
         self.files.clear()
@@ -134,7 +136,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
 
     The secret is one of ``key_file``, ``key`` and ``passphrase``, as in :mod:`palladion.files`.
     Without one, the environment variable ``PALLADION_KEY_FILE`` names the key file, as for the
-    command; there is no other default. The key file is read whenever a file is opened. A file
+    command; there is no other default. The key file is read whenever a file is opened, and first
+    when the file system is made, which raises an error if there is no key. A file
     system that was pickled, such as for the workers of Dask, keeps the name of its key file, or
     uses the variable of the process that it came to. One with a ``key`` or a ``passphrase`` cannot
     be pickled: the secret would be in the tasks.
@@ -146,7 +149,13 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     A new file is complete or discarded by the rule of :func:`palladion.files.open`, and has its
     methods ``commit()`` and ``discard()``. Where the file system below cannot discard it, it has no
     end, and readers reject it. ``with fsspec.open(...)`` closes the file without telling it whether
-    an exception leaves ``with``, so ``close()`` decides. In a transaction, files appear at its end.
+    an exception leaves ``with``, so ``close()`` decides. The files of a transaction appear at its
+    end. If an exception leaves it, or has discarded one of its files, or one is still open, none of
+    them does. They appear one after another: if the file system fails at one, those before it stay,
+    and a note of the exception names them.
+
+    If the file system below is asynchronous, so is this one. With ``asynchronous=True`` it has the
+    coroutines of fsspec, such as ``_cat_ranges`` and ``_pipe_file``; ``open_async`` only reads.
 
     Each new file of a ``passphrase`` stretches it, which takes long and much memory, and so does
     each file that is opened for the first time; the last 1024 are remembered. For many files, use a
@@ -396,7 +405,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         for number, path in enumerate(map(self._strip, paths)):
             found.setdefault(path, []).append((number, (starts[number], ends[number])))
         for path, those in found.items():
-            yield path, *zip(*those)
+            yield path, tuple(number for number, _ in those), tuple(each for _, each in those)
 
     def get_file(
         self,
