@@ -6,7 +6,6 @@ mod algorithm;
 mod batch;
 #[allow(unsafe_code)]
 mod buffer;
-mod chunks;
 #[allow(unsafe_code)]
 mod cipher;
 #[allow(unsafe_code)]
@@ -35,8 +34,6 @@ mod _native {
 
     #[pymodule_export]
     use super::algorithm::{backend, generate_key, generate_nonce, key_size};
-    #[pymodule_export]
-    use super::chunks::Chunks;
     #[pymodule_export]
     use super::cipher::Cipher;
     #[pymodule_export]

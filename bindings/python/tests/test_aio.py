@@ -53,19 +53,18 @@ def test_reads_and_writes(path: pathlib.Path) -> None:
         async with await aio.open(path, key=KEY) as file:
             assert await file.read(1000) == text[:1000]
             assert await file.seek(-5, os.SEEK_END) == len(text) - 5
-            buffer = bytearray(10)
-            assert await file.readinto(buffer) == 5 and buffer[:5] == text[-5:]
+            assert await file.read(10) == text[-5:]
             await file.seek(0)
             assert await file.read() == text
         lines = ["Grüße\n", "und mehr\n", "Ende"]
         written = await aio.open(path, "wt", key=KEY, encoding="utf-16")
-        await written.writelines(lines)
+        await written.write("".join(lines))
         await written.close()
         async with aio.open(path, "rt", key=KEY, encoding="utf-16") as text_file:
             assert await text_file.readline() == lines[0]
             assert [line async for line in text_file] == lines[1:]
             await text_file.seek(0)
-            assert await text_file.readlines() == lines
+            assert await text_file.read() == "".join(lines)
         with pytest.raises(ValueError, match="closed"):
             await text_file.read()
         with pytest.raises(ValueError, match="not open"):

@@ -405,27 +405,6 @@ class FileReader:
     def pread(self, size: int, offset: int) -> bytes: ...
 
 @final
-class Chunks:
-    START: int
-    def __new__(
-        cls,
-        start: Buffer,
-        size: int,
-        *,
-        secret: Secret,
-        max_kdf_memory: int | None,
-        name: str,
-    ) -> Chunks: ...
-    def wants(self) -> tuple[int, int] | None: ...
-    def give(self, bytes: Buffer) -> None: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def chunk_size(self) -> int: ...
-    def range(self, start: int, end: int) -> tuple[int, int]: ...
-    def open(self, sealed: Buffer, offset: int, start: int, end: int) -> bytes: ...
-
-@final
 class Output:
     def __new__(
         cls,

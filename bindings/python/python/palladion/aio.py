@@ -23,7 +23,7 @@ import concurrent.futures
 import functools
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from typing import IO, TYPE_CHECKING, Any, AnyStr, BinaryIO, Generic, TypeVar, cast, overload
 
 from . import _output, files
@@ -148,17 +148,9 @@ class File(Generic[AnyStr]):
         """Reads up to ``size`` bytes or characters, or everything to the end."""
         return cast(AnyStr, await self._call("read", size))
 
-    async def readinto(self, buffer: Buffer) -> int:
-        """Reads into a buffer; returns the number of bytes."""
-        return cast(int, await self._call("readinto", buffer))
-
     async def readline(self) -> AnyStr:
         """Reads a line."""
         return cast(AnyStr, await self._call("readline"))
-
-    async def readlines(self) -> list[AnyStr]:
-        """Reads all lines."""
-        return cast("list[AnyStr]", await self._call("readlines"))
 
     def __aiter__(self) -> File[AnyStr]:
         return self
@@ -171,10 +163,6 @@ class File(Generic[AnyStr]):
     async def write(self, data: AnyStr | Buffer) -> int:
         """Writes all of ``data``."""
         return cast(int, await self._call("write", data))
-
-    async def writelines(self, lines: Iterable[AnyStr]) -> None:
-        """Writes several strings."""
-        await self._call("writelines", lines)
 
     async def flush(self) -> None:
         """Passes what is complete on to the file below."""

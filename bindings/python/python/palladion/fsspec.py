@@ -38,7 +38,8 @@ import inspect
 import io
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Optional, cast
 
 from fsspec import AbstractFileSystem, filesystem  # type: ignore[import-untyped]
@@ -203,8 +204,10 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             below = {"asynchronous": True} if self.asynchronous else {}
             fs = filesystem(target_protocol, **{**below, **(target_options or {})})
         self.fs, self.async_impl = fs, fs.async_impl
+        if self.asynchronous and not fs.async_impl:
+            raise ValueError(f"{type(fs).__name__}, the file system below, is not asynchronous")
         if self.asynchronous != getattr(fs, "asynchronous", False):
-            raise ValueError("the file system below must be asynchronous too, or neither")
+            raise ValueError("pass asynchronous=True to both file systems, or to none")
         self._key_file = None if key_file is None else os.fsdecode(key_file)
         self._kept: Any = None
         self._told = ""
@@ -297,21 +300,24 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
 
     # Reading
 
+    def _decrypt(self, place: Any) -> files.DecryptReader:
+        return files.DecryptReader(
+            place, **self._secret(), max_kdf_memory=self._max_kdf_memory
+        )
+
     def _reader(self, path: str) -> files.DecryptReader:
         """Opens a file."""
-        secret: dict[str, Any] = {**self._secret(), "max_kdf_memory": self._max_kdf_memory}
         if type(self.fs) is LocalFileSystem:
-            return files.DecryptReader(path, **secret)
+            return self._decrypt(path)
         info = self.fs.info(path)
         if info["type"] == "directory":
             raise IsADirectoryError(path)
         has_ranges = self.fs.async_impl or type(self.fs).cat_file is not AbstractFileSystem.cat_file
         if has_ranges and info.get("size") is not None:
-            ranges: Any = _Ranges(self.fs, path, info["size"])
-            return files.DecryptReader(ranges, **secret)
+            return self._decrypt(_Ranges(self.fs, path, info["size"]))
         below = self.fs.open(path, "rb")
         try:
-            reader = files.DecryptReader(below, **secret)
+            reader = self._decrypt(below)
         except BaseException:
             below.close()
             raise
@@ -366,8 +372,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     ) -> list[Any]:
         """Returns parts of files. Each file is opened once.
 
-        If the file system below is asynchronous, it gets many requests at once, each for whole
-        chunks, and for none twice. In flight are at most 64 MiB.
+        If the file system below is asynchronous, it gets up to 64 requests at once, each for 1 MiB
+        or a chunk, and for no chunk twice.
         """
         _check_options(options, ("batch_size",))
         if self.async_impl:
@@ -541,36 +547,17 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     ) -> list[Any]:
         _check_options(options, ())
         parts: list[Any] = [None] * len(paths)
-        budget, turns = _Budget(), asyncio.Semaphore(batch_size or _FILES)
+        turns = asyncio.Semaphore(batch_size or _FILES)
+        requests = asyncio.Semaphore(_REQUESTS)
 
         async def read(path: str, numbers: Any, ranges: Any) -> None:
             async with turns:
-                found = await _Remote(self, path, budget).parts(ranges)
+                found = await _Remote(self, path, requests).parts(ranges)
             for number, part in zip(numbers, found):
                 parts[number] = part if on_error == "return" else _or_raise(part)
 
         await asyncio.gather(*(read(*each) for each in self._by_file(paths, starts, ends)))
         return parts
-
-    async def _get_file(
-        self, rpath: str, lpath: Any, callback: Any = DEFAULT_CALLBACK, **options: Any
-    ) -> None:
-        _check_options(options, ())
-        if await self.fs._isdir(path := self._strip(rpath)):
-            os.makedirs(lpath, exist_ok=True)
-            return
-        remote = await _Remote(self, path).open()
-        callback.set_size(remote.size)
-        os.makedirs(os.path.dirname(lpath) or ".", exist_ok=True)
-        target = _output.create(lpath, True)
-        try:
-            for start in range(0, remote.size, _PIECE):
-                (part,) = await remote.parts([(start, start + _PIECE)])
-                await aio.run(_native.write_fully, target, _or_raise(part))
-                callback.relative_update(len(part))
-            await aio.run(target.commit)
-        finally:
-            target.discard()  # unless it is complete
 
     async def _pipe_file(
         self, path: str, value: Any, mode: str = "overwrite", **options: Any
@@ -694,175 +681,6 @@ def _part(reader: files.DecryptReader, start: int | None, end: int | None) -> by
     return reader.pread(max(0, last - first), first)
 
 
-#: The most bytes to ask an asynchronous file system for at once, unless a chunk is larger.
-_PIECE = 4 << 20
-#: The most bytes to have asked for, likewise.
-_IN_FLIGHT = 64 << 20
-#: The most files to read at once, whose first bytes are kept.
-_FILES = 128
-#: The bytes at the start of a file to ask for: all of a small one.
-_START = 32 << 10
-
-
-class _Budget:
-    """Limits the bytes that are in flight."""
-
-    def __init__(self) -> None:
-        self._mebibytes, self._turn = asyncio.Semaphore(_IN_FLIGHT >> 20), asyncio.Lock()
-
-    @contextlib.asynccontextmanager
-    async def spend(self, size: int) -> AsyncIterator[None]:
-        count, taken = min(-(-size >> 20), _IN_FLIGHT >> 20), 0
-        try:
-            async with self._turn:  # two that take some each would wait for each other
-                while taken < count:
-                    await self._mebibytes.acquire()
-                    taken += 1
-            yield
-        finally:
-            for _ in range(taken):
-                self._mebibytes.release()
-
-
-class _Remote:
-    """A file in an asynchronous file system."""
-
-    def __init__(
-        self, owner: PalladionFileSystem, path: str, budget: _Budget | None = None
-    ) -> None:
-        self._owner, self._fs, self._path = owner, owner.fs, path
-        self._budget, self._chunks = budget or _Budget(), cast(Any, None)
-
-    async def open(self) -> _Remote:
-        """Reads the header and the last chunk."""
-        if self._chunks is None:
-            info = await self._fs._info(self._path)
-            if info["type"] == "directory":
-                raise IsADirectoryError(self._path)
-            self._start, length = b"", info.get("size")
-            if length is None:
-                self._start = await self._fs._cat_file(self._path)
-                length = len(self._start)
-            else:
-                self._start = await self._fetch(0, min(length, _START))
-            chunks = await aio.run(self._begin, length)
-            while wanted := chunks.wants():
-                chunks.give(await self._fetch(*wanted))
-            self._chunks, self.size = chunks, chunks.size
-        return self
-
-    def _begin(self, length: int) -> _native.Chunks:
-        return _native.Chunks(
-            self._start,
-            length,
-            secret=files._secret(**{"key": None, **self._owner._secret()}),
-            max_kdf_memory=self._owner._max_kdf_memory,
-            name=self._path,
-        )
-
-    async def _fetch(self, start: int, end: int) -> bytes:
-        if end <= len(self._start):
-            return self._start[start:end]
-        data: bytes = await self._fs._cat_file(self._path, start=start, end=end)
-        if len(data) > end - start:
-            raise OSError(
-                f"{self._path}: asked for {end - start} bytes, but got {len(data)}: the server may "
-                "not support ranges"
-            )
-        return data
-
-    async def parts(self, ranges: Sequence[_Range]) -> list[Any]:
-        """Returns these parts, or exceptions. A chunk that several need is fetched once."""
-        try:
-            await self.open()
-        except Exception as error:
-            return [error] * len(ranges)
-        size = self._chunks.chunk_size
-        wanted = [slice(*each).indices(self.size)[:2] for each in ranges]
-        needed = {
-            chunk
-            for start, end in wanted
-            if start < end
-            for chunk in range(start // size, (end - 1) // size + 1)
-        }
-        pieces: list[list[int]] = []  # the first chunk of each, and the one after the last
-        for chunk in sorted(needed):
-            if pieces and pieces[-1][1] == chunk and (chunk + 1 - pieces[-1][0]) * size <= _PIECE:
-                pieces[-1][1] += 1
-            else:
-                pieces.append([chunk, chunk + 1])
-        firsts = [first for first, _ in pieces]
-        users: list[list[int]] = [[] for _ in pieces]
-        for number, (start, end) in enumerate(wanted):
-            for piece in range(
-                bisect.bisect_right(firsts, start // size) - 1,
-                bisect.bisect_left(firsts, -(-end // size)),
-            ):
-                if start < end:
-                    users[piece].append(number)
-        found: list[dict[int, Any]] = [{} for _ in ranges]
-
-        async def read(piece: int) -> None:
-            first, last = (chunk * size for chunk in pieces[piece])
-            last = min(last, self.size)
-            begin, end = self._chunks.range(first, last)
-            async with self._budget.spend(end - begin):
-                try:
-                    sealed = await self._fetch(begin, end)
-                    those = [
-                        (max(first, wanted[number][0]), min(last, wanted[number][1]))
-                        for number in users[piece]
-                    ]
-                    texts = await aio.run(self._open_all, sealed, begin, first, last, those)
-                except Exception as error:
-                    texts = [error] * len(users[piece])
-            for number, text in zip(users[piece], texts):
-                found[number][piece] = text
-
-        await asyncio.gather(*map(read, range(len(pieces))))
-        return [_joined([each[piece] for piece in sorted(each)]) for each in found]
-
-    def _open_all(
-        self, sealed: bytes, offset: int, first: int, last: int, ranges: list[tuple[int, int]]
-    ) -> list[Any]:
-        """Decrypts ranges of a piece. A damaged chunk spoils those that need it."""
-        try:
-            text = self._chunks.open(sealed, offset, first, last)
-            if ranges == [(first, last)]:
-                return [text]
-            return [text[start - first : end - first] for start, end in ranges]
-        except files.FileError as error:
-            if len(ranges) == 1:
-                return [error]
-        parts: list[Any] = []
-        for start, end in ranges:
-            try:
-                parts.append(self._chunks.open(sealed, offset, start, end))
-            except files.FileError as error:
-                parts.append(error)
-        return parts
-
-
-def _joined(parts: list[Any]) -> Any:
-    """The whole, or the first error."""
-    for part in parts:
-        if isinstance(part, Exception):
-            return part
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-class _AsyncFile(AbstractAsyncStreamedFile):  # type: ignore[misc]
-    """A file that is read by a program of asyncio."""
-
-    def __init__(self, fs: PalladionFileSystem, path: str, remote: _Remote) -> None:
-        super().__init__(fs, path, size=remote.size, cache_type="none")
-        self._remote = remote
-
-    async def _fetch_range(self, start: int, end: int) -> bytes:
-        (part,) = await self._remote.parts([(start, end)])
-        return _or_raise(part)
-
-
 class _Ranges:
     """A file of which each read is a request of its own."""
 
@@ -883,9 +701,166 @@ class _Ranges:
         end = min(self._position + size, self._size)
         if self._position >= end:
             return b""
-        data: bytes = self._fs.cat_file(self.name, start=self._position, end=end)
+        data = self._fetched(self._position, end)
         self._position += len(data)
         return data
+
+    def _fetched(self, start: int, end: int) -> bytes:
+        return cast(bytes, self._fs.cat_file(self.name, start=start, end=end))
+
+
+#: The bytes at the start of a file to ask for: all of a small one.
+_START = 32 << 10
+#: The most bytes to ask for at once, unless a chunk is larger, and how often at the same time.
+_PIECE, _REQUESTS = 1 << 20, 64
+#: The most files to read at once.
+_FILES = 128
+#: Bytes of a file that were fetched, where they begin, and where they should end.
+_Fetched = tuple[int, int, bytes]
+
+
+class _Missing(Exception):
+    """Bytes of a file are needed that were not fetched."""
+
+
+class _Remote(_Ranges):
+    """A file in an asynchronous file system. Where its reader needs bytes that were not fetched, it
+    stops, they are fetched, and it tries again."""
+
+    reader: files.DecryptReader
+
+    def __init__(
+        self, owner: PalladionFileSystem, path: str, requests: asyncio.Semaphore | None = None
+    ) -> None:
+        super().__init__(owner.fs, path, 0)
+        self._owner, self._requests = owner, requests or asyncio.Semaphore(_REQUESTS)
+        self._have: list[_Fetched] = []
+        self._turn = threading.Lock()
+
+    def _fetched(self, start: int, end: int) -> bytes:
+        for first, last, data in self._have:
+            if first <= start and end <= last:
+                return data[start - first : end - first]
+        raise _Missing(start, end)
+
+    async def _fetch(self, start: int, end: int) -> _Fetched:
+        data = await self._fs._cat_file(self.name, start=start, end=end)
+        if len(data) > end - start:
+            raise OSError(
+                f"{self.name}: asked for {end - start} bytes, but got {len(data)}: the server may "
+                "not support ranges"
+            )
+        return start, end, data
+
+    async def open(self) -> _Remote:
+        """Reads the header and the last chunk."""
+        info = await self._fs._info(self.name)
+        if info["type"] == "directory":
+            raise IsADirectoryError(self.name)
+        if info.get("size") is None:
+            data = await self._fs._cat_file(self.name)
+            self._size, self._have = len(data), [(0, len(data), data)]
+        elif info["size"]:
+            self._size = info["size"]
+            self._have = [await self._fetch(0, min(self._size, _START))]
+        while True:
+            self._position = 0
+            try:
+                self.reader = await aio.run(self._owner._decrypt, self)
+            except _Missing as missing:
+                self._have.append(await self._fetch(*missing.args))
+            else:
+                self.opening, self.size = self._have, self.reader._open().size or 0
+                return self
+
+    async def parts(self, ranges: Sequence[_Range]) -> list[Any]:
+        """Returns these parts, or exceptions. What several need is fetched once."""
+        try:
+            await self.open()
+        except Exception as error:
+            return [error] * len(ranges)
+        chunk_size = self.reader._open().chunk_size or 1
+        wanted = [slice(*each).indices(self.size)[:2] for each in ranges]
+        needed = set[int]()
+        for start, end in wanted:
+            needed.update(range(start // chunk_size, -(-end // chunk_size) if start < end else 0))
+        pieces: list[tuple[int, int]] = []
+        for chunk in sorted(needed):
+            start, end = chunk * chunk_size, min((chunk + 1) * chunk_size, self.size)
+            if pieces and pieces[-1][1] == start and end - pieces[-1][0] <= _PIECE:
+                start = pieces.pop()[0]
+            pieces.append((start, end))
+        users: list[list[int]] = [[] for _ in pieces]
+        for number, (start, end) in enumerate(wanted):
+            first = bisect.bisect_right(pieces, (start, self.size)) - 1
+            for piece in range(max(first, 0), bisect.bisect_left(pieces, (end, 0))):
+                if start < end:
+                    users[piece].append(number)
+        found: list[dict[int, Any]] = [{} for _ in ranges]
+
+        async def read(number: int) -> None:
+            first, last = pieces[number]
+            those = [wanted[user] for user in users[number]]
+            cut = [(max(first, start), min(last, end)) for start, end in those]
+            async with self._requests:
+                texts = await self._piece(first, last, cut)
+            for user, text in zip(users[number], texts):
+                found[user][number] = text
+
+        await asyncio.gather(*map(read, range(len(pieces))))
+        return [_joined([each[piece] for piece in sorted(each)]) for each in found]
+
+    async def _piece(self, first: int, last: int, ranges: list[tuple[int, int]]) -> list[Any]:
+        have = self.opening
+        while True:
+            try:
+                return await aio.run(self._decrypted, have, first, last, ranges)
+            except _Missing as missing:
+                try:
+                    have = [await self._fetch(*missing.args)]
+                except Exception as error:
+                    return [error] * len(ranges)
+
+    def _decrypted(
+        self, have: list[_Fetched], first: int, last: int, ranges: list[tuple[int, int]]
+    ) -> list[Any]:
+        """Decrypts ranges of a piece. A damaged chunk spoils those that need it."""
+
+        def pread(start: int, end: int) -> Any:
+            try:
+                return self.reader.pread(end - start, start)
+            except files.FileError as error:
+                return error
+
+        with self._turn:
+            self._have = have
+            text = pread(first, last)
+            if isinstance(text, Exception):
+                return [pread(*each) for each in ranges]
+        return [
+            text if each == (first, last) else text[each[0] - first : each[1] - first]
+            for each in ranges
+        ]
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The whole, or the first error."""
+    for part in parts:
+        if isinstance(part, Exception):
+            return part
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class _AsyncFile(AbstractAsyncStreamedFile):  # type: ignore[misc]
+    """A file that is read by a program of asyncio."""
+
+    def __init__(self, fs: PalladionFileSystem, path: str, remote: _Remote) -> None:
+        super().__init__(fs, path, size=remote.size, cache_type="none")
+        self._remote = remote
+
+    async def _fetch_range(self, start: int, end: int) -> bytes:
+        (part,) = await self._remote.parts([(start, end)])
+        return _or_raise(part)
 
 
 class _File(AbstractBufferedFile):  # type: ignore[misc]
