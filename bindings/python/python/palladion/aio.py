@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable, Generator
@@ -88,7 +89,7 @@ class File(Generic[AnyStr]):
     async def _open(self) -> File[AnyStr]:
         if self._file is not None:
             return self
-        self._task, handled = asyncio.current_task(), sys.exc_info()[1:]
+        self._task = asyncio.current_task()
 
         def begin() -> None:
             self._file = self._begin()
@@ -98,7 +99,6 @@ class File(Generic[AnyStr]):
         except BaseException:
             await self._abandon()
             raise
-        cast(Any, self._file)._handled = handled
         return self
 
     async def __aexit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
@@ -122,24 +122,30 @@ class File(Generic[AnyStr]):
             raise ValueError("the file is not open: use async with, or await it")
         return self._file
 
+    def _is_new(self) -> bool:
+        return isinstance(self._opened(), _output.NewFile)
+
     async def commit(self) -> None:
         """Completes the new file. An error discards it."""
+        if not self._is_new():
+            raise io.UnsupportedOperation("commit: the file was opened to read it")
         await self._call("commit")
 
     async def discard(self) -> None:
         """Discards the new file, unless it is complete."""
-        await self._call("discard")
+        await self._call("discard" if self._is_new() else "close")
 
     async def close(self) -> None:
-        """Closes the file. A new one is completed, or discarded as by :func:`palladion.files.open`:
+        """Closes the file.
 
-        if an exception is being handled that was not when the file was opened, or in another task
-        than the one that opened it.
+        A new one is completed. While an exception is handled, it is discarded instead, and that
+        exception raised again; in another task than the one that opened it, it is discarded, and
+        that raises :class:`PalladionError`. Call :meth:`commit` there.
         """
-        if isinstance(self._file, _output.NewFile):
-            here = asyncio.current_task() is self._task
-            await self._call("_close", sys.exc_info()[1:], here)
-        elif self._file is not None:
+        if self._is_new():
+            handled, task = sys.exc_info()[1:], asyncio.current_task()
+            await self._call("_close", handled, task is self._task)
+        else:
             await self._call("close")
 
     aclose = close
@@ -221,7 +227,8 @@ def open(
 
     The result is for ``async with``, or for ``await``, which returns the open file. A new file is
     complete at the end of ``async with``, or by its methods ``commit()`` or ``close()``, and is
-    discarded if an exception leaves ``async with``, such as that of a task that is cancelled.
+    discarded if an exception leaves ``async with``, such as that of a task that is cancelled, or by
+    its method ``discard()``.
     """
     secret: Secret = files._secret(key, key_file, passphrase)
     begin = functools.partial(files.open, file, mode, key=secret, key_file=key_file, **options)
