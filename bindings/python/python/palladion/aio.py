@@ -61,10 +61,14 @@ async def run(
             cancelled = error
             if on_cancel is not None:
                 on_cancel()
-    if cancelled is not None:
-        future.exception()  # which nobody else asks for
-        raise cancelled
-    return future.result()
+    try:
+        if cancelled is not None:
+            future.exception()  # which nobody else asks for
+            raise cancelled
+        return future.result()
+    finally:
+        # Else an exception, whose traceback has this frame, would keep all callers' memory.
+        del future, cancelled
 
 
 class File(Generic[AnyStr]):

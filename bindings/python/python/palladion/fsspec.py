@@ -225,7 +225,9 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             "chunk_size": chunk_size,
             "kdf": None if kdf is None else tuple(kdf),
         }
-        _native.plaintext_size(chunk_size, 0)  # raises if it is no size of a chunk
+        # These raise what opening a new file would.
+        _native.plaintext_size(chunk_size, 0)
+        _native.key_size(algorithm)
         # An error of a key now is better than one after pyarrow has deleted an older file. But it
         # may be missing where the file system is only passed on, as in Dask's scheduler.
         if not _is_unpickled and (key_file := self._secret().get("key_file")) is not None:
@@ -372,8 +374,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     ) -> list[Any]:
         """Returns parts of files. Each file is opened once.
 
-        If the file system below is asynchronous, it gets up to 64 requests at once, each for 1 MiB
-        or a chunk, and for no chunk twice.
+        If the file system below is asynchronous, it gets up to 32 requests at once, each for 1 MiB
+        or a chunk, and for no chunk twice. ``batch_size`` limits the files.
         """
         _check_options(options, ("batch_size",))
         if self.async_impl:
@@ -532,7 +534,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         self, path: str, start: int | None = None, end: int | None = None, **options: Any
     ) -> bytes:
         _check_options(options, ())
-        (part,) = await _Remote(self, self._strip(path)).parts([(start, end)])
+        with contextlib.closing(_Remote(self, self._strip(path))) as remote:
+            (part,) = await remote.parts([(start, end)])
         return _or_raise(part)
 
     async def _cat_ranges(
@@ -547,12 +550,13 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     ) -> list[Any]:
         _check_options(options, ())
         parts: list[Any] = [None] * len(paths)
-        turns = asyncio.Semaphore(batch_size or _FILES)
-        requests = asyncio.Semaphore(_REQUESTS)
+        turns = asyncio.Semaphore(batch_size or _AT_ONCE)
+        requests = asyncio.Semaphore(_AT_ONCE)
 
         async def read(path: str, numbers: Any, ranges: Any) -> None:
             async with turns:
-                found = await _Remote(self, path, requests).parts(ranges)
+                with contextlib.closing(_Remote(self, path, requests)) as remote:
+                    found = await remote.parts(ranges)
             for number, part in zip(numbers, found):
                 parts[number] = part if on_error == "return" else _or_raise(part)
 
@@ -589,7 +593,9 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         _check_options(options, ())
         if mode != "rb":
             raise ValueError(f"mode must be rb, not {mode!r}: use _pipe_file or _put_file to write")
-        return _AsyncFile(self, path, await _Remote(self, self._strip(path)).open())
+        remote = _Remote(self, self._strip(path))
+        await remote.open()
+        return _AsyncFile(self, path, remote)
 
     async def _info(self, path: str, **options: Any) -> dict[str, Any]:
         _check_options(options)
@@ -711,10 +717,10 @@ class _Ranges:
 
 #: The bytes at the start of a file to ask for: all of a small one.
 _START = 32 << 10
-#: The most bytes to ask for at once, unless a chunk is larger, and how often at the same time.
-_PIECE, _REQUESTS = 1 << 20, 64
-#: The most files to read at once.
-_FILES = 128
+#: The most bytes to ask for in a request, unless a chunk is larger.
+_PIECE = 1 << 20
+#: The most requests for parts of files at once, and the most files.
+_AT_ONCE = 32
 #: Bytes of a file that were fetched, where they begin, and where they should end.
 _Fetched = tuple[int, int, bytes]
 
@@ -727,14 +733,15 @@ class _Remote(_Ranges):
     """A file in an asynchronous file system. Where its reader needs bytes that were not fetched, it
     stops, they are fetched, and it tries again."""
 
-    reader: files.DecryptReader
+    reader: files.DecryptReader | None = None
 
     def __init__(
         self, owner: PalladionFileSystem, path: str, requests: asyncio.Semaphore | None = None
     ) -> None:
         super().__init__(owner.fs, path, 0)
-        self._owner, self._requests = owner, requests or asyncio.Semaphore(_REQUESTS)
+        self._owner, self._requests = owner, requests or asyncio.Semaphore(_AT_ONCE)
         self._have: list[_Fetched] = []
+        self.opening = self._have
         self._turn = threading.Lock()
 
     def _fetched(self, start: int, end: int) -> bytes:
@@ -752,8 +759,16 @@ class _Remote(_Ranges):
             )
         return start, end, data
 
-    async def open(self) -> _Remote:
+    def close(self) -> None:
+        """Frees its memory."""
+        self._have = self.opening = []
+        if self.reader is not None:
+            self.reader.close()
+
+    async def open(self) -> None:
         """Reads the header and the last chunk."""
+        if self.reader is not None:
+            return
         info = await self._fs._info(self.name)
         if info["type"] == "directory":
             raise IsADirectoryError(self.name)
@@ -770,8 +785,10 @@ class _Remote(_Ranges):
             except _Missing as missing:
                 self._have.append(await self._fetch(*missing.args))
             else:
-                self.opening, self.size = self._have, self.reader._open().size or 0
-                return self
+                opened = self.reader._open()
+                self.opening, self.size = self._have, opened.size or 0
+                self.chunk_size = opened.chunk_size or 1
+                return
 
     async def parts(self, ranges: Sequence[_Range]) -> list[Any]:
         """Returns these parts, or exceptions. What several need is fetched once."""
@@ -779,7 +796,7 @@ class _Remote(_Ranges):
             await self.open()
         except Exception as error:
             return [error] * len(ranges)
-        chunk_size = self.reader._open().chunk_size or 1
+        chunk_size = self.chunk_size
         wanted = [slice(*each).indices(self.size)[:2] for each in ranges]
         needed = set[int]()
         for start, end in wanted:
@@ -828,7 +845,7 @@ class _Remote(_Ranges):
 
         def pread(start: int, end: int) -> Any:
             try:
-                return self.reader.pread(end - start, start)
+                return cast(files.DecryptReader, self.reader).pread(end - start, start)
             except files.FileError as error:
                 return error
 
@@ -857,6 +874,10 @@ class _AsyncFile(AbstractAsyncStreamedFile):  # type: ignore[misc]
     def __init__(self, fs: PalladionFileSystem, path: str, remote: _Remote) -> None:
         super().__init__(fs, path, size=remote.size, cache_type="none")
         self._remote = remote
+
+    async def close(self) -> None:
+        await super().close()
+        self._remote.close()
 
     async def _fetch_range(self, start: int, end: int) -> bytes:
         (part,) = await self._remote.parts([(start, end)])
