@@ -226,7 +226,7 @@ def test_parts(place: tuple[Any, str]) -> None:
         for end in ends:
             assert fs.cat_file(path, start, end) == content[slice(start, end)]
     starts = [number.randrange(len(content)) for _ in range(20)]
-    parts = fs.cat_ranges([path, other] * 10, starts, [start + 100 for start in starts])
+    parts = fs.cat_ranges([path, other] * 10, tuple(starts), [start + 100 for start in starts])
     assert parts == [
         (content if n % 2 == 0 else content[::-1])[start : start + 100]
         for n, start in enumerate(starts)

@@ -11,9 +11,10 @@
 >>> asyncio.run(main())
 'remember the milk'
 
-Encryption, Argon2id and the calls of the system run in threads of this package, so the event loop
-goes on, and so does :func:`asyncio.to_thread`. A task that is cancelled waits for the call that
-runs, and its ``async with`` then discards the new file. Only Argon2id is not waited for.
+Encryption, Argon2id and the calls of the system or of a file object run in threads of this package,
+so the event loop goes on, and so does :func:`asyncio.to_thread`. A task that is cancelled waits for
+the call that runs, and its ``async with`` then discards the new file. Only Argon2id is not waited
+for.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ import io
 import os
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Optional, cast
 
 from fsspec import AbstractFileSystem, filesystem  # type: ignore[import-untyped]
@@ -195,7 +195,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         unknown = options.keys() - _OPTIONS_OF_FSSPEC
         if unknown:
             raise TypeError(_unknown(sorted(unknown)[0]))
-        super().__init__(**options)
+        # Without a loop, it would start a thread, which most file systems below do not need.
+        super().__init__(**{"loop": True, **options})
         if (key is not None) + (key_file is not None) + (passphrase is not None) > 1:
             raise TypeError("pass one of key (32 bytes), key_file and passphrase")
         if fs is None and target_protocol is None:
@@ -405,8 +406,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         self, paths: Any, starts: Any, ends: Any
     ) -> Iterator[tuple[str, tuple[int, ...], tuple[_Range, ...]]]:
         """The numbers and the ranges of the parts of each file."""
-        starts = starts if isinstance(starts, list) else [starts] * len(paths)
-        ends = ends if isinstance(ends, list) else [ends] * len(paths)
+        starts = list(starts) if isinstance(starts, Iterable) else [starts] * len(paths)
+        ends = list(ends) if isinstance(ends, Iterable) else [ends] * len(paths)
         if not len(paths) == len(starts) == len(ends):
             raise ValueError("paths, starts and ends must have the same length")
         found: dict[str, list[tuple[int, _Range]]] = {}
@@ -424,16 +425,20 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         **options: Any,
     ) -> None:
         """Decrypts a file to a local one, which appears once it is complete."""
-        if outfile is not None or isfilelike(lpath) or self.isdir(rpath):
-            super().get_file(rpath, lpath, callback, outfile, **options)
+        if outfile is None and isfilelike(lpath):
+            outfile = lpath
+        if outfile is None and self.isdir(rpath):
+            os.makedirs(lpath, exist_ok=True)
             return
-        with self.open(rpath, "rb", **options) as source:
-            os.makedirs(os.path.dirname(lpath) or ".", exist_ok=True)
-            with _output.create(lpath, True) as target:
-                callback.set_size(getattr(source, "size", None))
-                while data := source.read(self.blocksize):
-                    _native.write_fully(target, data)
-                    callback.relative_update(len(data))
+        with contextlib.ExitStack() as stack:
+            source = stack.enter_context(self.open(rpath, "rb", **options))
+            if outfile is None:
+                os.makedirs(os.path.dirname(lpath) or ".", exist_ok=True)
+                outfile = stack.enter_context(_output.create(lpath, True))
+            callback.set_size(getattr(source, "size", None))
+            while data := source.read(self.blocksize):
+                _native.write_fully(outfile, data)
+                callback.relative_update(len(data))
 
     # Writing
 
@@ -529,6 +534,10 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     mv = _delegated("mv", 2)
 
     # The same, if the file system below is asynchronous
+
+    async def set_session(self, *arguments: Any, **options: Any) -> Any:
+        """Opens the session of the file system below, and returns it."""
+        return await self.fs.set_session(*arguments, **options)
 
     async def _cat_file(
         self, path: str, start: int | None = None, end: int | None = None, **options: Any
