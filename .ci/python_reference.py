@@ -10,6 +10,7 @@ PACKAGE = "bindings/python/python/palladion"
 MODULES = {
     "palladion": ["__init__.py", "_native.pyi"],
     "palladion.files": ["files.py"],
+    "palladion.aio": ["aio.py"],
     "palladion.raf": ["raf.py"],
     "palladion.columns": ["columns.py"],
     "palladion.fsspec": ["fsspec.py"],

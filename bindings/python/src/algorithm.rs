@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::buffer::Target;
-use crate::error::error;
+use crate::error::{VerificationError, error};
 
 /// An algorithm as an argument: its name, or Python's `Algorithm`, which is a string too.
 #[derive(Clone, Copy, Default)]
@@ -35,19 +35,35 @@ impl<'py> IntoPyObject<'py> for Name {
 /// The longest key, nonce or tag.
 pub const MAX_LEN: usize = 32;
 
-/// Copies a nonce or a tag, padded with zeros, so that no other thread can change it during the
-/// call.
+/// Copies a nonce, padded with zeros, so that no other thread can change it during the call.
 #[inline]
-pub fn copy(what: &'static str, bytes: &[u8], expected: usize) -> PyResult<[u8; MAX_LEN]> {
+pub fn copy_nonce(bytes: &[u8], expected: usize) -> PyResult<[u8; MAX_LEN]> {
+    copy(bytes, expected).ok_or_else(|| {
+        error(palladion::Error::WrongLength { what: "nonce", expected, actual: bytes.len() })
+    })
+}
+
+/// Copies a tag likewise. One of another length is as wrong as one with other bytes.
+#[inline]
+pub fn copy_tag(bytes: &[u8], expected: usize) -> PyResult<[u8; MAX_LEN]> {
+    copy(bytes, expected).ok_or_else(|| {
+        let actual = bytes.len();
+        let error = palladion::Error::WrongLength { what: "tag", expected, actual };
+        VerificationError::new_err(format!("verification failed: {error}"))
+    })
+}
+
+#[inline]
+fn copy(bytes: &[u8], expected: usize) -> Option<[u8; MAX_LEN]> {
     if bytes.len() != expected {
-        return Err(error(palladion::Error::WrongLength { what, expected, actual: bytes.len() }));
+        return None;
     }
     // All have 16 or 32 bytes. Copying 16 at a time takes no calls of memcpy.
     let mut copy = [0; MAX_LEN];
     for (to, from) in copy.as_chunks_mut::<16>().0.iter_mut().zip(bytes.as_chunks().0) {
         *to = *from;
     }
-    Ok(copy)
+    Some(copy)
 }
 
 /// Fills a buffer with random bytes from the operating system.

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
-use crate::algorithm::{MAX_LEN, Name, copy, fill_random};
+use crate::algorithm::{MAX_LEN, Name, copy_nonce, copy_tag, fill_random};
 use crate::batch;
 use crate::buffer::{In, Out, Target, beside, bytes_or_none, work_on};
 use crate::error::{OrRaise, VerificationError, too_short};
@@ -184,8 +184,8 @@ impl Cipher {
         let target = Target::new(py, into, len)?;
         target.check_apart(sealed.place())?;
         let ad = beside(&ad, target.place());
-        let nonce = copy("nonce", &sealed.bytes()[..nonce_len], nonce_len)?;
-        let mut tag = copy("tag", &sealed.bytes()[nonce_len + len..], tag_len)?;
+        let nonce = copy_nonce(&sealed.bytes()[..nonce_len], nonce_len)?;
+        let mut tag = copy_tag(&sealed.bytes()[nonce_len + len..], tag_len)?;
         // SAFETY: nonce, ciphertext and tag lie within the input, whose length was checked; the
         // target does not overlap the input and has room for the message; the buffers are held
         // until the call ends.
@@ -212,7 +212,7 @@ impl Cipher {
         into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (nonce_len, tag_len) = self.sizes();
-        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let nonce = copy_nonce(nonce.bytes(), nonce_len)?;
         let (src, len) = message.place();
         let target = Target::new(py, into, len + tag_len)?;
         target.check_overlap((src, len))?;
@@ -240,7 +240,7 @@ impl Cipher {
         into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (nonce_len, tag_len) = self.sizes();
-        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let nonce = copy_nonce(nonce.bytes(), nonce_len)?;
         let (src, len) = ciphertext.place();
         let len = len
             .checked_sub(tag_len)
@@ -248,7 +248,7 @@ impl Cipher {
         let target = Target::new(py, into, len)?;
         target.check_overlap(ciphertext.place())?;
         let ad = beside(&ad, target.place());
-        let mut tag = copy("tag", &ciphertext.bytes()[len..], tag_len)?;
+        let mut tag = copy_tag(&ciphertext.bytes()[len..], tag_len)?;
         // SAFETY: the target has room for the message, and starts where the ciphertext does or does
         // not overlap it; nonce and tag have the right lengths; the buffers are held until the call
         // ends.
@@ -272,7 +272,7 @@ impl Cipher {
         into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
         let (nonce_len, tag_len) = self.sizes();
-        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let nonce = copy_nonce(nonce.bytes(), nonce_len)?;
         let (src, len) = message.place();
         let target = Target::new(py, into, len)?;
         target.check_overlap((src, len))?;
@@ -303,8 +303,8 @@ impl Cipher {
         into: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (nonce_len, tag_len) = self.sizes();
-        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
-        let mut tag = copy("tag", tag.bytes(), tag_len)?;
+        let nonce = copy_nonce(nonce.bytes(), nonce_len)?;
+        let mut tag = copy_tag(tag.bytes(), tag_len)?;
         let (src, len) = ciphertext.place();
         let target = Target::new(py, into, len)?;
         target.check_overlap((src, len))?;
@@ -330,7 +330,7 @@ impl Cipher {
         ad: Option<In<'_, 'py>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let (nonce_len, tag_len) = self.sizes();
-        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let nonce = copy_nonce(nonce.bytes(), nonce_len)?;
         let (dst, len) = buffer.place();
         let ad = beside(&ad, buffer.place());
         let mut tag = [0; MAX_LEN];
@@ -357,8 +357,8 @@ impl Cipher {
         ad: Option<In<'_, 'py>>,
     ) -> PyResult<()> {
         let (nonce_len, tag_len) = self.sizes();
-        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
-        let mut tag = copy("tag", tag.bytes(), tag_len)?;
+        let nonce = copy_nonce(nonce.bytes(), nonce_len)?;
+        let mut tag = copy_tag(tag.bytes(), tag_len)?;
         let (dst, len) = buffer.place();
         let ad = beside(&ad, buffer.place());
         // SAFETY: key, nonce and tag have the right lengths; all buffers live until this returns.
@@ -378,7 +378,7 @@ impl Cipher {
         ad: Option<In<'_, 'py>>,
     ) -> PyResult<()> {
         let (nonce_len, tag_len) = self.sizes();
-        let nonce = copy("nonce", nonce.bytes(), nonce_len)?;
+        let nonce = copy_nonce(nonce.bytes(), nonce_len)?;
         let len = ciphertext.len();
         let len = len
             .checked_sub(tag_len)

@@ -32,7 +32,13 @@ use crate::turns::Turns;
 /// Converts an error to one of the exceptions in `palladion/files.py`. `name` is that of the
 /// encrypted file.
 pub fn file_error(py: Python<'_>, error: Error, name: Option<&Path>) -> PyErr {
-    let (message, hint) = (error.to_string(), error.hint());
+    let message = error.to_string();
+    let hint = match error {
+        Error::KdfTooCostly { .. } => {
+            Some("files usually need less: this one may be hostile; max_kdf_memory allows more")
+        }
+        _ => error.hint(),
+    };
     let (class, chunk, offset) = match error {
         Error::Read(error) => return io_error(py, error, name),
         Error::Write(error) => return io_error(py, error, None),
@@ -80,7 +86,9 @@ pub fn io_error(py: Python<'_>, error: io::Error, name: Option<&Path>) -> PyErr 
 /// The secret of files: a key, or a passphrase with the keys that it became.
 #[pyclass(module = "palladion", frozen)]
 pub struct Secret {
-    pub secret: OwnedSecret,
+    secret: OwnedSecret,
+    /// Whether nobody waits for Argon2id any longer.
+    interrupted: Arc<AtomicBool>,
     has_line_break: bool,
 }
 
@@ -106,7 +114,12 @@ impl Secret {
                 return Err(PyTypeError::new_err(text));
             }
         };
-        Ok(Self { secret, has_line_break })
+        Ok(Self { secret, interrupted: Arc::default(), has_line_break })
+    }
+
+    /// Ends waits for Argon2id with an error, now and later.
+    fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
     }
 }
 
@@ -274,10 +287,14 @@ impl Run {
     }
 
     /// A copy of the secret. What stops the work ends the wait for Argon2id too.
-    pub fn secret(self: &Arc<Self>, secret: &OwnedSecret) -> OwnedSecret {
-        match secret {
+    pub fn secret(self: &Arc<Self>, secret: &Secret) -> OwnedSecret {
+        match &secret.secret {
             OwnedSecret::Key(key) => key.clone().into(),
-            OwnedSecret::Passphrase(passphrase) => self.passphrase(passphrase).into(),
+            OwnedSecret::Passphrase(passphrase) => {
+                let (run, interrupted) = (self.clone(), secret.interrupted.clone());
+                let stops = move || interrupted.load(Ordering::Relaxed) || run.is_stopped();
+                passphrase.clone().interruptible(stops).into()
+            }
         }
     }
 
@@ -360,18 +377,57 @@ fn chunk_size(bytes: usize) -> PyResult<ChunkSize> {
 const SMALL: usize = 64 << 10;
 
 /// What a file may make us spend on its passphrase: the most memory in KiB, or the usual limits.
-pub fn kdf_limits(max_kdf_memory: Option<u32>) -> KdfLimits {
-    max_kdf_memory.map_or_else(KdfLimits::default, KdfLimits::with_memory)
+#[derive(Clone, Copy)]
+pub struct Limits(pub KdfLimits);
+
+impl<'py> FromPyObject<'_, 'py> for Limits {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_none() {
+            return Ok(Self(KdfLimits::default()));
+        }
+        object.extract().map(|memory| Self(KdfLimits::with_memory(memory))).map_err(|error| {
+            let text = "max_kdf_memory must be a number of KiB from 0 to 4294967295";
+            unfit(error, object, text)
+        })
+    }
 }
 
-/// Memory in KiB, passes, lanes.
-pub type Costs = (u32, u32, u32);
+/// The costs of a new file's passphrase: memory in KiB, passes and lanes, or the usual ones.
+#[derive(Clone, Copy)]
+pub struct Costs(KdfParams);
 
-fn kdf(costs: Option<Costs>) -> PyResult<KdfParams> {
-    let Some((memory, passes, lanes)) = costs else { return Ok(KdfParams::default()) };
-    KdfParams::new(memory, passes, lanes).ok_or_else(|| {
-        PyValueError::new_err("kdf must be (KiB of memory >= 8 * lanes, passes >= 1, lanes >= 1)")
-    })
+impl<'py> FromPyObject<'_, 'py> for Costs {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if object.is_none() {
+            return Ok(Self(KdfParams::default()));
+        }
+        let text = "kdf must be (KiB of memory >= 8 * lanes, passes >= 1, lanes >= 1)";
+        let [memory, passes, lanes] =
+            object.extract().map_err(|error| unfit(error, object, text))?;
+        KdfParams::new(memory, passes, lanes)
+            .map(Self)
+            .ok_or_else(|| unfit(PyValueError::new_err(()), object, text))
+    }
+}
+
+/// A TypeError, if the error is one, or a ValueError.
+fn unfit(error: PyErr, object: Borrowed<'_, '_, PyAny>, expected: &str) -> PyErr {
+    let text = format!("{expected}, not {object:?}");
+    match error.is_instance_of::<PyTypeError>(object.py()) {
+        true => PyTypeError::new_err(text),
+        false => PyValueError::new_err(text),
+    }
+}
+
+/// Raises an error for costs or a limit that no file can have.
+#[pyfunction]
+#[pyo3(signature = (kdf, max_kdf_memory))]
+pub fn check_costs(kdf: Costs, max_kdf_memory: Limits) {
+    let _ = (kdf, max_kdf_memory);
 }
 
 #[pyfunction]
@@ -386,12 +442,12 @@ pub fn encrypt_file(
     secret: &Secret,
     algorithm: Name,
     chunk_size: usize,
-    kdf: Option<Costs>,
+    kdf: Costs,
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
     secret.check_new()?;
-    let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
+    let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, kdf.0);
     // To change the thread for a small chunk takes longer than to encrypt it.
     let alone = chunk_size.bytes() < SMALL && matches!(source, Place::Object(_));
     let alone = alone && threads.is_none();
@@ -414,13 +470,12 @@ pub fn decrypt_file(
     source: Place,
     target: Py<PyAny>,
     secret: &Secret,
-    max_kdf_memory: Option<u32>,
+    max_kdf_memory: Limits,
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    let limits = kdf_limits(max_kdf_memory);
     convert(py, source, target, secret, progress, threads, false, |run, secret, threads, files| {
-        let decryptor = Decryptor::new(secret).kdf_limits(limits);
+        let decryptor = Decryptor::new(secret).kdf_limits(max_kdf_memory.0);
         let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
         match threads {
             Some(threads) => decryptor.threads(threads),
@@ -448,7 +503,7 @@ fn convert(
 ) -> PyResult<u64> {
     let (home, calls) = Home::new();
     let run = Run::new(&home, progress, source.name(py));
-    let secret = run.secret(&secret.secret);
+    let secret = run.secret(secret);
     let files = (input(py, source, &home)?, self::target(py, target, &home)?);
     let work = |alone| {
         let threads = if alone { Some(NonZero::<usize>::MIN) } else { threads };
@@ -484,12 +539,12 @@ impl FileWriter {
         secret: &Secret,
         algorithm: Name,
         chunk_size: usize,
-        kdf: Option<Costs>,
+        kdf: Costs,
     ) -> PyResult<Self> {
         secret.check_new()?;
-        let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, self::kdf(kdf)?);
+        let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, kdf.0);
         let run = Run::here(None);
-        let secret = run.secret(&secret.secret);
+        let secret = run.secret(secret);
         let writer = Writer::new(Object::new(target, None));
         let target = writer.object.object.clone();
         let writer =

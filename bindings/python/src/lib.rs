@@ -42,8 +42,8 @@ mod _native {
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]
     use super::file::{
-        FileWriter, Secret, chunk_size_of, decrypt_file, encrypt_file, format_key_file, load_key,
-        needs_passphrase, plaintext_size,
+        FileWriter, Secret, check_costs, chunk_size_of, decrypt_file, encrypt_file,
+        format_key_file, load_key, needs_passphrase, plaintext_size,
     };
     #[pymodule_export]
     use super::mac::{Mac, mac};

@@ -6,7 +6,7 @@ use palladion::any;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::algorithm::{MAX_LEN, Name, copy};
+use crate::algorithm::{MAX_LEN, Name, copy_tag};
 use crate::buffer::{In, lock, work_on};
 use crate::error::{OrRaise, VerificationError, error};
 
@@ -92,7 +92,7 @@ impl Mac {
     /// Compares the tag of all data so far with another, in constant time. Raises VerificationError
     /// if they differ.
     fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
-        let tag = copy("tag", tag.bytes(), self.digest_len)?;
+        let tag = copy_tag(tag.bytes(), self.digest_len)?;
         self.current(py).verify(&tag[..self.digest_len]).map_err(|why| match why {
             palladion::Error::VerificationFailed => VerificationError::new_err(
                 "verification failed: the key, nonce or algorithm is wrong, or the data or tag was \

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
-use crate::algorithm::{MAX_LEN, Name, copy};
+use crate::algorithm::{MAX_LEN, Name, copy_tag};
 use crate::buffer::{In, Target, lock, work_on};
 use crate::error::{OrRaise, PalladionError};
 
@@ -154,7 +154,7 @@ impl Decryptor {
     /// authentic.
     fn finalize<'py>(&self, py: Python<'py>, tag: In<'_, '_>) -> PyResult<Bound<'py, PyBytes>> {
         let expected = self.session.tag_len;
-        let tag = copy("tag", tag.bytes(), expected)?;
+        let tag = copy_tag(tag.bytes(), expected)?;
         let verified = self.session.take(py)?.verify(&tag[..expected]);
         let mut message = lock(py, &self.message);
         let message = std::mem::take(&mut *message);
@@ -206,7 +206,7 @@ impl UnverifiedDecryptor {
     /// Ends the ciphertext. Raises VerificationError if it is not authentic; discard all pieces
     /// then.
     fn verify(&self, py: Python<'_>, tag: In<'_, '_>) -> PyResult<()> {
-        let tag = copy("tag", tag.bytes(), self.0.tag_len)?;
+        let tag = copy_tag(tag.bytes(), self.0.tag_len)?;
         self.0.take(py)?.verify(&tag[..self.0.tag_len]).or_raise()
     }
 }

@@ -18,7 +18,7 @@ use pyo3::types::PyBytes;
 
 use crate::buffer::{Out, Target};
 use crate::file::{
-    AGAIN, Object, Place, Reader, Run, Secret, file_error, io_error, kdf_limits, raised,
+    AGAIN, Limits, Object, Place, Reader, Run, Secret, file_error, io_error, raised,
 };
 use crate::object;
 use crate::storage::os_error;
@@ -153,11 +153,11 @@ impl FileReader {
         py: Python<'_>,
         source: Place,
         secret: &Secret,
-        max_kdf_memory: Option<u32>,
+        max_kdf_memory: Limits,
     ) -> PyResult<Self> {
-        let (name, limits) = (source.name(py), kdf_limits(max_kdf_memory));
+        let (name, limits) = (source.name(py), max_kdf_memory.0);
         let run = Run::here(name.clone());
-        let secret = run.secret(&secret.secret);
+        let secret = run.secret(secret);
         let (source, object) = match source {
             Place::Path(path) => {
                 let open = || {

@@ -17,6 +17,7 @@ from palladion import _native
 
 MODULES = [
     "palladion",
+    "palladion.aio",
     "palladion.files",
     "palladion.raf",
     "palladion.columns",

@@ -174,8 +174,11 @@ def test_costs_that_the_caller_allows(tmp_path: pathlib.Path) -> None:
                 work(limit)
     read(272)  # 64 * 17 = 272 * 4
     for wrong in (-1, 1 << 32):
-        with pytest.raises(OverflowError):
+        with pytest.raises(ValueError, match=f"max_kdf_memory must be .*, not {wrong}"):
             read(wrong)
+    for wrong in (65536, (64, 1), (-1, 1, 1), (8, 1, 2)):
+        with pytest.raises((TypeError, ValueError), match="kdf must be"):
+            sealed(b"text", key=None, kdf=wrong, passphrase="x")
 
 
 def test_errors_name_the_file(tmp_path: pathlib.Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import importlib.util
@@ -23,6 +24,7 @@ import pytest
 from palladion import files
 
 fsspec = pytest.importorskip("fsspec", minversion="2025.10")
+from fsspec.asyn import AsyncFileSystem  # noqa: E402
 from fsspec.implementations.local import LocalFileSystem  # noqa: E402
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 from fsspec.spec import AbstractFileSystem  # noqa: E402
@@ -224,7 +226,7 @@ def test_parts(place: tuple[Any, str]) -> None:
         for end in ends:
             assert fs.cat_file(path, start, end) == content[slice(start, end)]
     starts = [number.randrange(len(content)) for _ in range(20)]
-    parts = fs.cat_ranges([path, other] * 10, starts, [start + 100 for start in starts])
+    parts = fs.cat_ranges([path, other] * 10, tuple(starts), [start + 100 for start in starts])
     assert parts == [
         (content if n % 2 == 0 else content[::-1])[start : start + 100]
         for n, start in enumerate(starts)
@@ -289,6 +291,144 @@ def test_few_requests() -> None:
         assert sum(below.requests) <= 42 * chunk and len(below.requests) < 10
     below.requests.clear()
     assert fs.size("file") == len(content) and below.requests == [128]
+
+
+class Concurrent(AsyncFileSystem):
+    """An asynchronous file system that notes what is asked for, and what at once."""
+
+    cachable = False
+
+    def __init__(self, below: Memory, **options: Any) -> None:
+        super().__init__(**options)
+        self.below, self.requests, self.in_flight, self.most = below, [], 0, 0
+
+    async def _cat_file(self, path: str, start: Any = None, end: Any = None, **_: Any) -> bytes:
+        data = self.below.cat_file(path, start=start, end=end)
+        self.requests.append((path.lstrip("/"), start or 0, len(data)))
+        self.in_flight += len(data)
+        self.most = max(self.most, self.in_flight)
+        await asyncio.sleep(0)
+        self.in_flight -= len(data)
+        return data
+
+    async def _info(self, path: str, **options: Any) -> Any:
+        return self.below.info(path, **options)
+
+    async def _ls(self, path: str, detail: bool = True, **options: Any) -> Any:
+        return self.below.ls(path, detail=detail, **options)
+
+    async def _pipe_file(self, path: str, value: Any, mode: str = "overwrite", **_: Any) -> None:
+        self.below.pipe_file(path, value, mode=mode)
+
+    async def _put_file(self, lpath: str, rpath: str, **options: Any) -> None:
+        self.below.put_file(lpath, rpath, **options)
+
+    async def _rm_file(self, path: str, **options: Any) -> None:
+        self.below.rm_file(path)
+
+    async def _cp_file(self, path1: str, path2: str, **options: Any) -> None:
+        self.below.cp_file(path1, path2)
+
+
+def test_many_ranges_at_once() -> None:
+    content, number = text(300 * CHUNK + 7), random.Random(41)
+    below = Concurrent(Memory(file=sealed(content), small=sealed(b"text"), empty=sealed(b"")))
+    fs = PalladionFileSystem(below, key=KEY)
+    ends = [None, *(number.randrange(-len(content), len(content) + 10) for _ in range(12))]
+    for start in ends:
+        for end in ends:
+            assert fs.cat_file("file", start, end) == content[slice(start, end)]
+    below.requests.clear()
+    assert fs.cat(["small", "empty"]) == {"small": b"text", "empty": b""}
+    assert fs.cat_file("small", 1, 3) == b"ex"
+    assert sorted(name for name, _, _ in below.requests) == ["empty", "small", "small"]
+    starts = [number.randrange(len(content)) for _ in range(500)]
+    lengths = [number.randrange(3 * CHUNK) for _ in starts]
+    stops = [start + length for start, length in zip(starts, lengths)]
+    below.requests.clear()
+    parts = fs.cat_ranges(["file", "none", "small"] * 500, sorted(starts * 3), 10**9)
+    assert len(parts) == 1500 and isinstance(parts[1], FileNotFoundError)
+    parts = fs.cat_ranges(["file"] * 500, starts, stops)
+    assert parts == [content[start:stop] for start, stop in zip(starts, stops)]
+    below.requests.clear()
+    fs.cat_ranges(["file"] * 500, starts, stops)
+    # Nothing twice, but the start of the file and its last chunk, which open it.
+    whole = below.below.cat_file("file")
+    asked = sum(size for _, _, size in below.requests)
+    assert asked <= len(whole) + (32 << 10) + CHUNK + 36 and len(below.requests) < 10
+    with pytest.raises(FileNotFoundError):
+        fs.cat_ranges(["none"], 0, 5, on_error="raise")
+    # A damaged chunk spoils the ranges that need it.
+    place = 128 + 200 * (CHUNK + 36) + 50
+    below.below.pipe_file("file", whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    for start, stop, part in zip(starts, stops, fs.cat_ranges(["file"] * 500, starts, stops)):
+        if start < 201 * CHUNK and stop > max(start, 200 * CHUNK):
+            assert isinstance(part, files.DamagedError) and part.chunk == 200
+        else:
+            assert part == content[start:stop]
+    # As if the file became shorter after it was opened.
+    below.below.pipe_file("file", whole)
+    original = below._cat_file
+
+    async def cut(path: str, start: Any = None, end: Any = None, **options: Any) -> bytes:
+        data = await original(path, start, end, **options)
+        return data[:-1] if 0 < start < 200_000 else data
+
+    below._cat_file = cut
+    with pytest.raises(files.TruncatedError):
+        fs.cat_file("file", 100_000, 150_000)
+
+
+def test_memory_for_ranges_is_bounded() -> None:
+    content = text(100 << 20)
+    below = Concurrent(Memory(file=sealed(content, 1 << 20)))
+    fs = PalladionFileSystem(below, key=KEY)
+    starts = list(range(0, len(content), 3 << 20))
+    parts = fs.cat_ranges(["file"] * len(starts), starts, [start + 10 for start in starts])
+    assert parts == [content[start : start + 10] for start in starts]
+    assert fs.cat_file("file") == content
+    assert 16 << 20 < below.most <= 33 << 20
+
+
+def test_asynchronous(tmp_path: pathlib.Path) -> None:
+    content = text(20 * CHUNK + 7)
+    (tmp_path / "source").write_bytes(content)
+
+    async def main() -> None:
+        below = Concurrent(Memory(), asynchronous=True)
+        fs = PalladionFileSystem(below, key=KEY, chunk_size=CHUNK, asynchronous=True)
+        assert fs.async_impl and fs.asynchronous
+        await fs._pipe_file("/d/one", content)
+        await fs._put(str(tmp_path / "source"), "/d/two")
+        assert is_complete(below.below.cat_file("/d/one"))
+        for name in ("one", "two"):
+            assert await fs._cat_file(f"/d/{name}") == content
+        parts = await fs._cat_ranges(["/d/one", "/d/none"], [1, 2], [5, 6], batch_size=1)
+        assert parts[0] == content[1:5] and isinstance(parts[1], FileNotFoundError)
+        assert (await fs._info("/d/one"))["size"] == len(content)
+        assert [each["size"] for each in await fs._ls("/d")] == [None, None]
+        assert await fs._find("/d") == ["/d/one", "/d/two"]
+        assert await fs._glob("/d/o*") == ["/d/one"] and await fs._exists("/d/one")
+        file = await fs.open_async("/d/one")
+        assert await file.read(10) == content[:10] and await file.read() == content[10:]
+        await file.close()
+        with pytest.raises(ValueError, match="closed"):
+            await file.read()
+        await fs._cp_file("/d/one", "/d/three")
+        await fs._rm_file("/d/one")
+        assert await fs._cat_file("/d/three", -5) == content[-5:]
+        for work in (
+            fs._cat_file("/d/two", key=KEY), fs._info("/d/two", keyfile="x"),
+            fs._pipe_file("/d/two", b"", chunksize=1), fs.open_async("/d/two", version=1),
+        ):
+            with pytest.raises(TypeError, match="option"):
+                await work
+        with pytest.raises(ValueError, match="_pipe_file"):
+            await fs.open_async("/d/two", "wb")
+
+    asyncio.run(main())
+    with pytest.raises(ValueError, match="asynchronous"):
+        PalladionFileSystem(Memory(), key=KEY, asynchronous=True)
 
 
 def test_file_systems_that_only_open() -> None:
@@ -429,18 +569,41 @@ def test_transactions(place: tuple[Any, str]) -> None:
             raise Odd
     assert there() == {"one": b"text", "two": b"text"}
     # A file that is still open at the end may be incomplete.
-    with pytest.raises(palladion.PalladionError, match="not closed in its transaction"):
+    with pytest.raises(palladion.PalladionError, match="two'.* not closed in its transaction"):
         with fs.transaction:
+            fs.pipe_file(f"{folder}/one", b"new")
             file = fs.open(f"{folder}/two", "wt")
             file.write("half")
     assert file.closed and there() == {"one": b"text", "two": b"text"}
-    # A file that was discarded before.
+    # All or none, even if the program goes on after an exception.
+    with pytest.raises(palladion.PalladionError, match="one'.* discarded, so no file"):
+        with fs.transaction:
+            fs.pipe_file(f"{folder}/two", b"new")
+            with contextlib.suppress(Odd), fs.open(f"{folder}/one", "wb") as other:
+                raise Odd
+    assert other.closed and there() == {"one": b"text", "two": b"text"}
+    # A file that the program takes out.
     with fs.transaction:
-        with fs.open(f"{folder}/two", "wb") as file:
-            file.write(b"new")
-        with contextlib.suppress(Odd), fs.open(f"{folder}/one", "wb") as other:
-            raise Odd
-    assert file.closed and other.closed and there() == {"one": b"text", "two": b"new"}
+        file = fs.open(f"{folder}/two", "wb")
+        file.write(b"new")
+        file.commit()
+        assert there()["two"] == b"text"
+        fs.open(f"{folder}/one", "wb").discard()
+    assert file.closed and there() == {"one": b"text", "two": b"new"}
+    # One that cannot be committed.
+    with pytest.raises(Odd), fs.transaction:
+        for name in ("one", "two", "three"):
+            fs.pipe_file(f"{folder}/{name}", b"last")
+        second = list(fs.transaction.files)[1]
+
+        def fails() -> None:
+            raise error
+
+        error, second._output.commit = Odd(), fails
+    assert there() == {"one": b"last", "two": b"new"}
+    if hasattr(error, "__notes__"):
+        assert "one' appeared, and no other" in error.__notes__[0]
+    fs.pipe_file(f"{folder}/one", b"text")
     with pytest.raises(Odd), fs.transaction:
         file = fs.open(f"{folder}/two", "wb")
         file.write(b"newer")
@@ -456,13 +619,21 @@ def test_key_files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> N
     key_file = tmp_path / "my.key"
     files.save_key(key_file, KEY)
     monkeypatch.delenv("PALLADION_KEY_FILE", raising=False)
-    fs = PalladionFileSystem(Memory())
     for empty in (False, True):
-        for work in (lambda: fs.open("file"), lambda: fs.open("file", "wb")):
-            with pytest.raises(ValueError, match="PALLADION_KEY_FILE"):
-                work()
+        with pytest.raises(ValueError, match="PALLADION_KEY_FILE"):
+            PalladionFileSystem(Memory())
         if not empty:
             monkeypatch.setenv("PALLADION_KEY_FILE", "")
+    with pytest.raises(FileNotFoundError, match="none"):
+        PalladionFileSystem(Memory(), key_file=tmp_path / "none")
+    monkeypatch.setenv("PALLADION_KEY_FILE", str(key_file))
+    fs = PalladionFileSystem(Memory())
+    passed_on = pickle.dumps(PalladionFileSystem(LocalFileSystem()))
+    monkeypatch.delenv("PALLADION_KEY_FILE")
+    unpickled = pickle.loads(pickle.dumps(pickle.loads(passed_on)))
+    for each in (fs, unpickled):
+        with pytest.raises(ValueError, match="PALLADION_KEY_FILE"):
+            each.open("file", "wb")
     monkeypatch.setenv("PALLADION_KEY_FILE", str(key_file))
     fs.pipe_file("file", b"text")
     for other in ({"key": KEY}, {"key_file": key_file}, {}):
@@ -474,14 +645,21 @@ def test_key_files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> N
     secret = PalladionFileSystem(fs.fs, passphrase="x", kdf=(64, 17, 1), max_kdf_memory=272)
     secret.pipe_file("secret", b"text")
     assert secret.cat_file("secret") == b"text"
-    with pytest.raises(files.TooCostlyError):
+    with pytest.raises(files.TooCostlyError, match="max_kdf_memory allows more"):
         PalladionFileSystem(fs.fs, passphrase="x").open("secret")
     with pytest.raises(files.NeedsPassphraseError):
         PalladionFileSystem(fs.fs, key=KEY).open("secret")
     with pytest.raises(TypeError, match="pass one of"):
         PalladionFileSystem(fs.fs, key=KEY, passphrase="x")
-    with pytest.raises(ValueError, match="power of two"):
-        PalladionFileSystem(fs.fs, key=KEY, chunk_size=1000)
+    for wrong, error, text in (
+        ({"chunk_size": 1000}, ValueError, "power of two"),
+        ({"algorithm": "AES"}, ValueError, "unknown algorithm"),
+        ({"kdf": 65536}, TypeError, "kdf must be .*, not 65536"),
+        ({"kdf": (-1, 3, 4)}, ValueError, "kdf must be"),
+        ({"max_kdf_memory": -1}, ValueError, "max_kdf_memory must be .*, not -1"),
+    ):
+        with pytest.raises(error, match=text):
+            PalladionFileSystem(fs.fs, key=KEY, **wrong)
     local = PalladionFileSystem(LocalFileSystem(), key_file=key_file)
     with pytest.raises(ValueError, match="same file"):
         local.open(str(key_file), "wb")
@@ -496,6 +674,7 @@ def test_keys_do_not_travel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
             with pytest.raises(TypeError, match="PALLADION_KEY_FILE"):
                 work()
         assert fs.storage_options == target
+        monkeypatch.setenv("PALLADION_KEY_FILE", str(key_file))
         same = fsspec.filesystem("palladion", **target, **secret)
         assert same is not fs and same == fs and hash(same) == hash(fs)
         for other in ({"key": bytes(32)}, {"passphrase": KEY}, {}):
@@ -517,12 +696,49 @@ def test_keys_do_not_travel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
         assert KEY.hex() not in json.dumps(fs.to_dict())
 
 
-def test_unknown_options() -> None:
+def test_unknown_options(tmp_path: pathlib.Path) -> None:
     for wrong, hint in (("chunksize", "chunk_size"), ("algoritm", "algorithm"), ("anon", "s3")):
         with pytest.raises(TypeError, match=f"'{wrong}'.*{hint}"):
             fsspec.filesystem("palladion", target_protocol="memory", key=KEY, **{wrong: 1})
-    for known in ("skip_instance_cache", "use_listings_cache", "asynchronous"):
+    for known in ("skip_instance_cache", "use_listings_cache"):
         fsspec.filesystem("palladion", target_protocol="memory", key=KEY, **{known: True})
+    fs = PalladionFileSystem(Memory(), key=KEY)
+    fs.pipe_file("file", b"text")
+    for wrong in ("key", "keyfile", "chunksize"):
+        for work in (
+            lambda **options: fs.cat("file", **options),
+            lambda **options: fs.cat(["file"], **options),
+            lambda **options: fs.cat_file("file", **options),
+            lambda **options: fs.cat_ranges(["file"], 0, 1, **options),
+            lambda **options: fs.info("file", **options),
+            lambda **options: fs.ls("", **options),
+            lambda **options: fs.find("", **options),
+            lambda **options: fs.cp_file("file", "copy", **options),
+            lambda **options: fs.open("file", **options),
+            lambda **options: fs.open("file", "wb", **options),
+            lambda **options: fs.get("file", str(tmp_path / "file"), **options),
+        ):
+            with pytest.raises(TypeError, match=f"{wrong}.*"):
+                work(**{wrong: KEY})
+    with pytest.raises(TypeError, match="version"):
+        fs.cat_file("file", version=1)
+    assert fs.info("file", refresh=True)["size"] == 4 and os.listdir(tmp_path) == []
+
+
+def test_a_damaged_file_replaces_nothing(place: tuple[Any, str], tmp_path: pathlib.Path) -> None:
+    fs, folder = place
+    target, content = tmp_path / "new" / "target", text(5 * CHUNK)
+    fs.pipe_file(f"{folder}/file", content)
+    fs.get(f"{folder}/file", str(target))
+    assert target.read_bytes() == content
+    whole = fs.fs.cat_file(f"{folder}/file")
+    fs.fs.pipe_file(f"{folder}/file", whole[:4000] + bytes([whole[4000] ^ 1]) + whole[4001:])
+    for path in (f"{folder}/file", f"{folder}/none"):
+        with pytest.raises((files.DamagedError, FileNotFoundError)):
+            fs.get_file(path, str(target))
+    assert target.read_bytes() == content and os.listdir(target.parent) == ["target"]
+    with pytest.raises(files.DamagedError), open(target, "wb") as file:
+        fs.get_file(f"{folder}/file", file)
 
 
 # Libraries

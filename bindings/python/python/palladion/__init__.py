@@ -16,6 +16,7 @@ Other modules:
 
 - :mod:`palladion.files`: encrypted files of any size, as the command line makes them, which can be
   read from the middle;
+- :mod:`palladion.aio`: the same for :mod:`asyncio`;
 - :mod:`palladion.raf`: encrypted files that can be read and changed at any offset;
 - :mod:`palladion.columns`: columns of Arrow, NumPy, pandas and Polars, each value encrypted
   separately;

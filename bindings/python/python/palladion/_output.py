@@ -199,7 +199,7 @@ class NewFile:
                 raise OSError("an earlier write failed, so the file was discarded")
             work()
         except BaseException:
-            self.discard()
+            self._discard()
             raise
         self._state, self._handled = state, (None, None)
 
@@ -210,28 +210,40 @@ class NewFile:
 
     def commit(self) -> None:
         """Completes the file. An error discards it."""
+        self._check_lost()
         if self._state == _DISCARDED:
             raise PalladionError(f"{self._called()} was discarded, so it cannot be completed")
         self._reach(_WRITTEN, self._finish)
-        self._reach(_COMMITTED, self._publish)
+        if not self._waits():
+            self._reach(_COMMITTED, self._publish)
+
+    def _waits(self) -> bool:
+        """Whether something else will publish it."""
+        return False
 
     def discard(self) -> None:
         """Discards the file, unless it is complete."""
+        self._discard()
+
+    def _discard(self) -> None:
         if self._state < _COMMITTED:
             self._state, self._handled = _DISCARDED, (None, None)
             self._drop()
 
     def close(self) -> None:
         """Completes the file, or discards it and raises the exception that is being handled."""
+        self._close(sys.exc_info()[1:], self._is_at_home())
+
+    def _close(self, handling: Any, is_at_home: bool) -> None:
         if self._state != _OPEN:
             self._check_lost()
             return
-        _, error, trace = sys.exc_info()
+        error, trace = handling
         # An exception that is raised again has a longer traceback, except by a bare `raise`.
         handled, trace_then = self._handled
         if error is not None and not (error is handled and trace is trace_then):
             try:
-                self.discard()
+                self._discard()
             finally:
                 if hasattr(error, "add_note"):
                     error.add_note(
@@ -239,8 +251,8 @@ class NewFile:
                         "was handled: commit() keeps such a file"
                     )
                 raise error
-        if not self._is_at_home():
-            self.discard()
+        if not is_at_home:
+            self._discard()
             raise PalladionError(
                 f"{self._called()} was closed in another thread or call than the one that opened "
                 "it, so it was discarded: call commit() before"
@@ -264,7 +276,7 @@ class NewFile:
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if exc_type is not None:
-            self.discard()
+            self._discard()
         elif self._state == _OPEN:
             self._complete()
         else:
@@ -272,9 +284,9 @@ class NewFile:
 
     def _forgotten(self, source: object) -> None:
         """Discards the file because it, or a layer above it, was collected without close()."""
-        if self._state == _OPEN:
+        if self._state == _OPEN and not cast(Any, self).closed:
             self._lost = True
-            self.discard()
+            self._discard()
             # In a forked child, the file belongs to the parent.
             if self._warns and self._process == os.getpid():
                 message = f"{self._called()} was not closed, so it was discarded"

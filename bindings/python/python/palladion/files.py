@@ -30,7 +30,8 @@ as the umask allows. Devices and FIFOs are written directly, and names like ``/d
 ``/dev/fd/3`` mean the open descriptor, as they do for sources and key files. A target that is also
 the source or the key file, a directory, or a file that cannot be replaced, such as a mount point,
 is refused before the work starts. An unfinished file belongs to the process that created it: a
-forked child neither finishes nor removes it.
+forked child neither finishes nor removes it. A process that ends without cleaning up, such as by
+:func:`os._exit` or as a forked child of :mod:`multiprocessing`, leaves the temporary name.
 """
 
 from __future__ import annotations
@@ -513,8 +514,12 @@ class _Text(_output.NewFile, io.TextIOWrapper):
     def _publish(self) -> None:
         self._below.commit()
 
-    def _drop(self) -> None:
+    def discard(self) -> None:
+        super().discard()
         self._below.discard()
+
+    def _drop(self) -> None:
+        self._below._discard()
 
 
 @overload

@@ -29,28 +29,44 @@ may write plaintext to a disk, and is pickled with all options, a key too. With
 
 from __future__ import annotations
 
+import asyncio
+import bisect
 import contextlib
 import difflib
 import functools
 import inspect
 import io
 import os
-from typing import TYPE_CHECKING, Any
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Optional, cast
 
 from fsspec import AbstractFileSystem, filesystem  # type: ignore[import-untyped]
+from fsspec.asyn import (  # type: ignore[import-untyped]
+    AbstractAsyncStreamedFile,
+    AsyncFileSystem,
+    sync,
+)
+from fsspec.callbacks import DEFAULT_CALLBACK  # type: ignore[import-untyped]
 from fsspec.core import get_compression  # type: ignore[import-untyped]
 from fsspec.implementations.chained import ChainedFileSystem  # type: ignore[import-untyped]
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 from fsspec.spec import AbstractBufferedFile  # type: ignore[import-untyped]
+from fsspec.transaction import Transaction  # type: ignore[import-untyped]
+from fsspec.utils import isfilelike  # type: ignore[import-untyped]
 
-from . import _native, _output, files
+from . import _native, _output, aio, files
 from ._native import PalladionError
 
 if TYPE_CHECKING:
     from ._native import AlgorithmName, Buffer
 
 __all__ = ["PalladionFileSystem"]
+
+#: The start and the end of a part of a file.
+_Range = tuple[Optional[int], Optional[int]]
 
 #: What else fsspec passes to a file system.
 _OPTIONS_OF_FSSPEC = {
@@ -63,7 +79,7 @@ _TOKEN_KEY = _native.generate_key()
 
 def _delegated(name: str, paths: int = 1) -> Any:
     """A method that does the same in the file system below."""
-    original = getattr(AbstractFileSystem, name)
+    original = getattr(AbstractFileSystem, name.lstrip("_"))
     names = list(inspect.signature(original).parameters)[1 : 1 + paths]
 
     @functools.wraps(original)
@@ -72,13 +88,48 @@ def _delegated(name: str, paths: int = 1) -> Any:
         for each in names:
             if each in options:
                 options[each] = self._strip(options[each])
+        _check_options(options)
         return getattr(self.fs, name)(*arguments, **options)
 
     method.__doc__ = original.__doc__ or f"``{name}`` of the file system below."
     return method
 
 
-class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
+class _Transaction(Transaction):  # type: ignore[misc]
+    """A transaction whose files appear all or none, as far as the file system below permits."""
+
+    fs: Any
+
+    def complete(self, commit: bool = True) -> None:
+        fs, new = self.fs, [*self.files]
+        self.files.clear()
+        done: list[str] = []
+        try:
+            for file in new if commit else []:
+                if file._state == _output._OPEN:
+                    raise PalladionError(
+                        f"{file._called()} was not closed in its transaction, so no file of it "
+                        "was written"
+                    )
+                if file._state == _output._DISCARDED:
+                    raise PalladionError(
+                        f"{file._called()} was discarded, so no file of its transaction was written"
+                    )
+            for file in new if commit else []:
+                file.commit()
+                done.append(file._called())
+        except BaseException as error:
+            if done and hasattr(error, "add_note"):
+                error.add_note(f"before this, {', '.join(done)} appeared, and no other file will")
+            raise
+        finally:
+            for file in new:
+                with contextlib.suppress(Exception):
+                    file.discard()  # unless it is complete
+            fs._intrans, fs._transaction, self.fs = False, None, None
+
+
+class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[misc]
     """A file system of fsspec that encrypts the files of another one.
 
     ``fs`` is that other one, or ``target_protocol`` and ``target_options`` say what it is, which
@@ -86,7 +137,8 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     The secret is one of ``key_file``, ``key`` and ``passphrase``, as in :mod:`palladion.files`.
     Without one, the environment variable ``PALLADION_KEY_FILE`` names the key file, as for the
-    command; there is no other default. The key file is read whenever a file is opened. A file
+    command; there is no other default. The key file is read whenever a file is opened, and first
+    when the file system is made, which raises an error if there is no key. A file
     system that was pickled, such as for the workers of Dask, keeps the name of its key file, or
     uses the variable of the process that it came to. One with a ``key`` or a ``passphrase`` cannot
     be pickled: the secret would be in the tasks.
@@ -98,7 +150,13 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     A new file is complete or discarded by the rule of :func:`palladion.files.open`, and has its
     methods ``commit()`` and ``discard()``. Where the file system below cannot discard it, it has no
     end, and readers reject it. ``with fsspec.open(...)`` closes the file without telling it whether
-    an exception leaves ``with``, so ``close()`` decides. In a transaction, files appear at its end.
+    an exception leaves ``with``, so ``close()`` decides. The files of a transaction appear at its
+    end. If an exception leaves it, or has discarded one of its files, or one is still open, none of
+    them does. They appear one after another: if the file system fails at one, those before it stay,
+    and a note of the exception names them.
+
+    If the file system below is asynchronous, so is this one. With ``asynchronous=True`` it has the
+    coroutines of fsspec, such as ``_cat_ranges`` and ``_pipe_file``; ``open_async`` only reads.
 
     Each new file of a ``passphrase`` stretches it, which takes long and much memory, and so does
     each file that is opened for the first time; the last 1024 are remembered. For many files, use a
@@ -111,9 +169,11 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     """
 
     protocol = "palladion"
+    transaction_type = _Transaction
+    mirror_sync_methods = False
     # fsspec would keep instances, with their keys, and find them by options without the keys.
     cachable = False
-    _strip_tokenize_options = ("key", "passphrase")
+    _strip_tokenize_options = ("key", "passphrase", "_is_unpickled")
 
     def __init__(
         self,
@@ -129,17 +189,26 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = files._DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
+        _is_unpickled: bool = False,
         **options: Any,
     ) -> None:
         unknown = options.keys() - _OPTIONS_OF_FSSPEC
         if unknown:
             raise TypeError(_unknown(sorted(unknown)[0]))
-        super().__init__(**options)
+        # Without a loop, it would start a thread, which most file systems below do not need.
+        super().__init__(**{"loop": True, **options})
         if (key is not None) + (key_file is not None) + (passphrase is not None) > 1:
             raise TypeError("pass one of key (32 bytes), key_file and passphrase")
         if fs is None and target_protocol is None:
             raise ValueError("name the file system below, as in palladion::file:///some/file")
-        self.fs = filesystem(target_protocol, **(target_options or {})) if fs is None else fs
+        if fs is None:
+            below = {"asynchronous": True} if self.asynchronous else {}
+            fs = filesystem(target_protocol, **{**below, **(target_options or {})})
+        self.fs, self.async_impl = fs, fs.async_impl
+        if self.asynchronous and not fs.async_impl:
+            raise ValueError(f"{type(fs).__name__}, the file system below, is not asynchronous")
+        if self.asynchronous != getattr(fs, "asynchronous", False):
+            raise ValueError("pass asynchronous=True to both file systems, or to none")
         self._key_file = None if key_file is None else os.fsdecode(key_file)
         self._kept: Any = None
         self._told = ""
@@ -150,13 +219,23 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
             mac = _native.Mac(_TOKEN_KEY, what.encode(), digest_size=16)
             mac.update(data)
             self._told = mac.hexdigest()
+        _native.check_costs(kdf, max_kdf_memory)
         self._max_kdf_memory = max_kdf_memory
         self._new: dict[str, Any] = {
             "algorithm": algorithm,
             "chunk_size": chunk_size,
             "kdf": None if kdf is None else tuple(kdf),
         }
-        _native.plaintext_size(chunk_size, 0)  # raises if it is no size of a chunk
+        # These raise what opening a new file would.
+        _native.plaintext_size(chunk_size, 0)
+        _native.key_size(algorithm)
+        # An error of a key now is better than one after pyarrow has deleted an older file. But it
+        # may be missing where the file system is only passed on, as in Dask's scheduler.
+        if not _is_unpickled and (key_file := self._secret().get("key_file")) is not None:
+            if _native.descriptor(key_file) is None and (
+                os.path.isfile(key_file) or not os.path.exists(key_file)
+            ):
+                files.load_key(key_file)
         # fsspec calls that of the class for URLs, which does not know what is below.
         setattr(self, "_strip_protocol", self._strip)
 
@@ -167,7 +246,12 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     def __reduce__(self) -> Any:
         self._refuse_to_tell()
-        return super().__reduce__()
+        return _unpickled, (type(self), self.storage_args, self.storage_options)
+
+    @property
+    def loop(self) -> Any:
+        """The event loop of the file system below, if that has one."""
+        return getattr(self.fs, "loop", None)
 
     def to_dict(self, *, include_password: bool = True) -> dict[str, Any]:
         """Describes it for JSON, without a secret: one with a key or a passphrase is refused."""
@@ -219,21 +303,24 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     # Reading
 
+    def _decrypt(self, place: Any) -> files.DecryptReader:
+        return files.DecryptReader(
+            place, **self._secret(), max_kdf_memory=self._max_kdf_memory
+        )
+
     def _reader(self, path: str) -> files.DecryptReader:
         """Opens a file."""
-        secret: dict[str, Any] = {**self._secret(), "max_kdf_memory": self._max_kdf_memory}
         if type(self.fs) is LocalFileSystem:
-            return files.DecryptReader(path, **secret)
+            return self._decrypt(path)
         info = self.fs.info(path)
         if info["type"] == "directory":
             raise IsADirectoryError(path)
         has_ranges = self.fs.async_impl or type(self.fs).cat_file is not AbstractFileSystem.cat_file
         if has_ranges and info.get("size") is not None:
-            ranges: Any = _Ranges(self.fs, path, info["size"])
-            return files.DecryptReader(ranges, **secret)
+            return self._decrypt(_Ranges(self.fs, path, info["size"]))
         below = self.fs.open(path, "rb")
         try:
-            reader = files.DecryptReader(below, **secret)
+            reader = self._decrypt(below)
         except BaseException:
             below.close()
             raise
@@ -250,9 +337,8 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         **options: Any,
     ) -> Any:
         path = self._strip(path)
-        for option in ("key", "key_file", "passphrase", "max_kdf_memory", *self._new):
-            if option in options:
-                raise TypeError(f"{option} is an option of the file system, not of its open()")
+        is_new_file_below = mode != "rb" and type(self.fs) is not LocalFileSystem
+        _check_options(options, None if is_new_file_below else ("cache_type", "size"))
         if mode in ("wb", "xb"):
             return self._new_file(path, mode, block_size, autocommit, options)
         if mode != "rb":
@@ -272,6 +358,9 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         self, path: str, start: int | None = None, end: int | None = None, **options: Any
     ) -> bytes:
         """Returns a part of a file; negative numbers count from its end."""
+        _check_options(options, ())
+        if self.async_impl:
+            return cast(bytes, sync(self.loop, self._cat_file, path, start, end))
         with self._reader(self._strip(path)) as reader:
             return _part(reader, start, end)
 
@@ -284,27 +373,72 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         on_error: str = "return",
         **options: Any,
     ) -> list[Any]:
-        """Returns parts of files. Each file is opened once, one after the other."""
-        starts = starts if isinstance(starts, list) else [starts] * len(paths)
-        ends = ends if isinstance(ends, list) else [ends] * len(paths)
-        if not len(paths) == len(starts) == len(ends):
-            raise ValueError("paths, starts and ends must have the same length")
-        numbers: dict[str, list[int]] = {}
-        for number, path in enumerate(map(self._strip, paths)):
-            numbers.setdefault(path, []).append(number)
+        """Returns parts of files. Each file is opened once.
+
+        If the file system below is asynchronous, it gets up to 32 requests at once, each for 1 MiB
+        or a chunk, and for no chunk twice. ``batch_size`` limits the files.
+        """
+        _check_options(options, ("batch_size",))
+        if self.async_impl:
+            of_all = functools.partial(self._cat_ranges, on_error=on_error, **options)
+            return cast("list[Any]", sync(self.loop, of_all, paths, starts, ends))
         parts: list[Any] = [None] * len(paths)
-        for path, those in numbers.items():
+        for path, numbers, ranges in self._by_file(paths, starts, ends):
             with contextlib.ExitStack() as stack:
                 reader = None
-                for number in those:
+                for number, (start, end) in zip(numbers, ranges):
                     try:
                         reader = reader or stack.enter_context(self._reader(path))
-                        parts[number] = _part(reader, starts[number], ends[number])
+                        parts[number] = _part(reader, start, end)
                     except Exception as error:
                         if on_error != "return":
                             raise
                         parts[number] = error
         return parts
+
+    def cat(self, path: Any, *arguments: Any, **options: Any) -> Any:
+        """Returns the content of one or more files."""
+        if self.async_impl:
+            return sync(self.loop, self._cat, path, *arguments, **options)
+        return super().cat(path, *arguments, **options)
+
+    def _by_file(
+        self, paths: Any, starts: Any, ends: Any
+    ) -> Iterator[tuple[str, tuple[int, ...], tuple[_Range, ...]]]:
+        """The numbers and the ranges of the parts of each file."""
+        starts = list(starts) if isinstance(starts, Iterable) else [starts] * len(paths)
+        ends = list(ends) if isinstance(ends, Iterable) else [ends] * len(paths)
+        if not len(paths) == len(starts) == len(ends):
+            raise ValueError("paths, starts and ends must have the same length")
+        found: dict[str, list[tuple[int, _Range]]] = {}
+        for number, path in enumerate(map(self._strip, paths)):
+            found.setdefault(path, []).append((number, (starts[number], ends[number])))
+        for path, those in found.items():
+            yield path, tuple(number for number, _ in those), tuple(each for _, each in those)
+
+    def get_file(
+        self,
+        rpath: str,
+        lpath: Any,
+        callback: Any = DEFAULT_CALLBACK,
+        outfile: Any = None,
+        **options: Any,
+    ) -> None:
+        """Decrypts a file to a local one, which appears once it is complete."""
+        if outfile is None and isfilelike(lpath):
+            outfile = lpath
+        if outfile is None and self.isdir(rpath):
+            os.makedirs(lpath, exist_ok=True)
+            return
+        with contextlib.ExitStack() as stack:
+            source = stack.enter_context(self.open(rpath, "rb", **options))
+            if outfile is None:
+                os.makedirs(os.path.dirname(lpath) or ".", exist_ok=True)
+                outfile = stack.enter_context(_output.create(lpath, True))
+            callback.set_size(getattr(source, "size", None))
+            while data := source.read(self.blocksize):
+                _native.write_fully(outfile, data)
+                callback.relative_update(len(data))
 
     # Writing
 
@@ -345,13 +479,9 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     def info(self, path: str, **options: Any) -> dict[str, Any]:
         """Describes a file or directory."""
         path = self._strip(path)
+        _check_options(options)
         found = self.fs.info(path, **options)
-        info = _without_size(found)
-        if found["type"] == "file" and found.get("size") is not None:
-            with contextlib.suppress(files.FileError):
-                chunk_size = _native.chunk_size_of(self.fs.cat_file(path, start=0, end=128))
-                info["size"] = _native.plaintext_size(chunk_size, found["size"])
-        return info
+        return _info(found, _has_size(found) and self.fs.cat_file(path, start=0, end=128))
 
     def du(
         self, path: str, total: bool = True, maxdepth: int | None = None, **options: Any
@@ -362,6 +492,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
 
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
         """Lists a directory."""
+        _check_options(options)
         found = self.fs.ls(self._strip(path), detail=detail, **options)
         return [_without_size(each) for each in found] if detail else found
 
@@ -374,6 +505,7 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
         **options: Any,
     ) -> Any:
         """Lists the files in a directory and all below it."""
+        _check_options(options)
         found = self.fs.find(
             self._strip(path), maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options
         )
@@ -401,6 +533,128 @@ class PalladionFileSystem(ChainedFileSystem):  # type: ignore[misc]
     cp_file = _delegated("cp_file", 2)
     mv = _delegated("mv", 2)
 
+    # The same, if the file system below is asynchronous
+
+    async def set_session(self, *arguments: Any, **options: Any) -> Any:
+        """Opens the session of the file system below, and returns it."""
+        return await self.fs.set_session(*arguments, **options)
+
+    async def _cat_file(
+        self, path: str, start: int | None = None, end: int | None = None, **options: Any
+    ) -> bytes:
+        _check_options(options, ())
+        with contextlib.closing(_Remote(self, self._strip(path))) as remote:
+            (part,) = await remote.parts([(start, end)])
+        return _or_raise(part)
+
+    async def _cat_ranges(
+        self,
+        paths: Any,
+        starts: Any,
+        ends: Any,
+        max_gap: int | None = None,
+        batch_size: int | None = None,
+        on_error: str = "return",
+        **options: Any,
+    ) -> list[Any]:
+        _check_options(options, ())
+        parts: list[Any] = [None] * len(paths)
+        turns = asyncio.Semaphore(batch_size or _AT_ONCE)
+        requests = asyncio.Semaphore(_AT_ONCE)
+
+        async def read(path: str, numbers: Any, ranges: Any) -> None:
+            async with turns:
+                with contextlib.closing(_Remote(self, path, requests)) as remote:
+                    found = await remote.parts(ranges)
+            for number, part in zip(numbers, found):
+                parts[number] = part if on_error == "return" else _or_raise(part)
+
+        await asyncio.gather(*(read(*each) for each in self._by_file(paths, starts, ends)))
+        return parts
+
+    async def _pipe_file(
+        self, path: str, value: Any, mode: str = "overwrite", **options: Any
+    ) -> None:
+        _check_options(options)
+        sealed = io.BytesIO()
+        await aio.run(self._encrypt, io.BytesIO(value), sealed)
+        await self.fs._pipe_file(self._strip(path), sealed.getvalue(), mode=mode, **options)
+
+    async def _put_file(self, lpath: Any, rpath: str, **options: Any) -> None:
+        _check_options(options)
+        path = self._strip(rpath)
+        if os.path.isdir(lpath):
+            await self._makedirs(path, exist_ok=True)
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            sealed = os.path.join(folder, "sealed")
+            await aio.run(self._encrypt, lpath, sealed)
+            await self.fs._put_file(sealed, path, **options)
+
+    def _encrypt(self, source: Any, target: Any) -> None:
+        files.encrypt_file(source, target, **self._secret(), **self._new)
+
+    async def open_async(self, path: str, mode: str = "rb", **options: Any) -> Any:
+        """Opens a file to read it with ``await file.read(size)``.
+
+        To write a new one, use ``_pipe_file`` or ``_put_file``.
+        """
+        _check_options(options, ())
+        if mode != "rb":
+            raise ValueError(f"mode must be rb, not {mode!r}: use _pipe_file or _put_file to write")
+        remote = _Remote(self, self._strip(path))
+        await remote.open()
+        return _AsyncFile(self, path, remote)
+
+    async def _info(self, path: str, **options: Any) -> dict[str, Any]:
+        _check_options(options)
+        path = self._strip(path)
+        found = await self.fs._info(path, **options)
+        return _info(
+            found, _has_size(found) and await self.fs._cat_file(path, start=0, end=128)
+        )
+
+    async def _ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
+        _check_options(options)
+        found = await self.fs._ls(self._strip(path), detail=detail, **options)
+        return [_without_size(each) for each in found] if detail else found
+
+    async def _find(self, path: str, *arguments: Any, **options: Any) -> Any:
+        _check_options(options)
+        found = await self.fs._find(self._strip(path), *arguments, **options)
+        if not isinstance(found, dict):
+            return found
+        return {name: _without_size(each) for name, each in found.items()}
+
+    _exists = _delegated("_exists")
+    _isdir = _delegated("_isdir")
+    _isfile = _delegated("_isfile")
+    _mkdir = _delegated("_mkdir")
+    _makedirs = _delegated("_makedirs")
+    _rm_file = _delegated("_rm_file")
+    _rm = _delegated("_rm")
+    _cp_file = _delegated("_cp_file", 2)
+
+
+def _unpickled(kind: Any, arguments: Any, options: Any) -> Any:
+    return kind(*arguments, **options, _is_unpickled=True)
+
+
+def _check_options(options: dict[str, Any], known: Sequence[str] | None = None) -> None:
+    """Refuses options of the file system, those misspelt, and, if ``known`` says which a method
+    has, all others. What remains goes to the file system below."""
+    ours = inspect.signature(PalladionFileSystem.__init__).parameters
+    for option in options:
+        if option in ours:
+            raise TypeError(f"{option} is an option of the file system, not of its methods")
+        if known is None:
+            for close in difflib.get_close_matches(option, ours, 1, 0.8):
+                raise TypeError(
+                    f"unknown option {option!r}: {close!r} is an option of the file system"
+                )
+        elif option not in known:
+            raise TypeError(f"unknown option {option!r}")
+
 
 def _unknown(option: str) -> str:
     known = [*inspect.signature(PalladionFileSystem.__init__).parameters, *_OPTIONS_OF_FSSPEC]
@@ -415,6 +669,26 @@ def _unknown(option: str) -> str:
 def _without_size(info: dict[str, Any]) -> dict[str, Any]:
     """The description of a file whose header was not read."""
     return {**info, "size": None} if info.get("type") == "file" else {**info}
+
+
+def _has_size(info: dict[str, Any]) -> bool:
+    return info["type"] == "file" and info.get("size") is not None
+
+
+def _info(found: dict[str, Any], beginning: Any) -> dict[str, Any]:
+    """The description of a file that begins with these 128 bytes, unless it is no such file."""
+    info = _without_size(found)
+    if _has_size(found):
+        with contextlib.suppress(files.FileError):
+            chunk_size = _native.chunk_size_of(beginning)
+            info["size"] = _native.plaintext_size(chunk_size, found["size"])
+    return info
+
+
+def _or_raise(part: Any) -> bytes:
+    if isinstance(part, Exception):
+        raise part
+    return cast(bytes, part)
 
 
 def _part(reader: files.DecryptReader, start: int | None, end: int | None) -> bytes:
@@ -442,9 +716,181 @@ class _Ranges:
         end = min(self._position + size, self._size)
         if self._position >= end:
             return b""
-        data: bytes = self._fs.cat_file(self.name, start=self._position, end=end)
+        data = self._fetched(self._position, end)
         self._position += len(data)
         return data
+
+    def _fetched(self, start: int, end: int) -> bytes:
+        return cast(bytes, self._fs.cat_file(self.name, start=start, end=end))
+
+
+#: The bytes at the start of a file to ask for: all of a small one.
+_START = 32 << 10
+#: The most bytes to ask for in a request, unless a chunk is larger.
+_PIECE = 1 << 20
+#: The most requests for parts of files at once, and the most files.
+_AT_ONCE = 32
+#: Bytes of a file that were fetched, where they begin, and where they should end.
+_Fetched = tuple[int, int, bytes]
+
+
+class _Missing(Exception):
+    """Bytes of a file are needed that were not fetched."""
+
+
+class _Remote(_Ranges):
+    """A file in an asynchronous file system. Where its reader needs bytes that were not fetched, it
+    stops, they are fetched, and it tries again."""
+
+    reader: files.DecryptReader | None = None
+
+    def __init__(
+        self, owner: PalladionFileSystem, path: str, requests: asyncio.Semaphore | None = None
+    ) -> None:
+        super().__init__(owner.fs, path, 0)
+        self._owner, self._requests = owner, requests or asyncio.Semaphore(_AT_ONCE)
+        self._have: list[_Fetched] = []
+        self.opening = self._have
+        self._turn = threading.Lock()
+
+    def _fetched(self, start: int, end: int) -> bytes:
+        for first, last, data in self._have:
+            if first <= start and end <= last:
+                return data[start - first : end - first]
+        raise _Missing(start, end)
+
+    async def _fetch(self, start: int, end: int) -> _Fetched:
+        data = await self._fs._cat_file(self.name, start=start, end=end)
+        if len(data) > end - start:
+            raise OSError(
+                f"{self.name}: asked for {end - start} bytes, but got {len(data)}: the server may "
+                "not support ranges"
+            )
+        return start, end, data
+
+    def close(self) -> None:
+        """Frees its memory."""
+        self._have = self.opening = []
+        if self.reader is not None:
+            self.reader.close()
+
+    async def open(self) -> None:
+        """Reads the header and the last chunk."""
+        if self.reader is not None:
+            return
+        info = await self._fs._info(self.name)
+        if info["type"] == "directory":
+            raise IsADirectoryError(self.name)
+        if info.get("size") is None:
+            data = await self._fs._cat_file(self.name)
+            self._size, self._have = len(data), [(0, len(data), data)]
+        elif info["size"]:
+            self._size = info["size"]
+            self._have = [await self._fetch(0, min(self._size, _START))]
+        while True:
+            self._position = 0
+            try:
+                self.reader = await aio.run(self._owner._decrypt, self)
+            except _Missing as missing:
+                self._have.append(await self._fetch(*missing.args))
+            else:
+                opened = self.reader._open()
+                self.opening, self.size = self._have, opened.size or 0
+                self.chunk_size = opened.chunk_size or 1
+                return
+
+    async def parts(self, ranges: Sequence[_Range]) -> list[Any]:
+        """Returns these parts, or exceptions. What several need is fetched once."""
+        try:
+            await self.open()
+        except Exception as error:
+            return [error] * len(ranges)
+        chunk_size = self.chunk_size
+        wanted = [slice(*each).indices(self.size)[:2] for each in ranges]
+        needed = set[int]()
+        for start, end in wanted:
+            needed.update(range(start // chunk_size, -(-end // chunk_size) if start < end else 0))
+        pieces: list[tuple[int, int]] = []
+        for chunk in sorted(needed):
+            start, end = chunk * chunk_size, min((chunk + 1) * chunk_size, self.size)
+            if pieces and pieces[-1][1] == start and end - pieces[-1][0] <= _PIECE:
+                start = pieces.pop()[0]
+            pieces.append((start, end))
+        users: list[list[int]] = [[] for _ in pieces]
+        for number, (start, end) in enumerate(wanted):
+            first = bisect.bisect_right(pieces, (start, self.size)) - 1
+            for piece in range(max(first, 0), bisect.bisect_left(pieces, (end, 0))):
+                if start < end:
+                    users[piece].append(number)
+        found: list[dict[int, Any]] = [{} for _ in ranges]
+
+        async def read(number: int) -> None:
+            first, last = pieces[number]
+            those = [wanted[user] for user in users[number]]
+            cut = [(max(first, start), min(last, end)) for start, end in those]
+            async with self._requests:
+                texts = await self._piece(first, last, cut)
+            for user, text in zip(users[number], texts):
+                found[user][number] = text
+
+        await asyncio.gather(*map(read, range(len(pieces))))
+        return [_joined([each[piece] for piece in sorted(each)]) for each in found]
+
+    async def _piece(self, first: int, last: int, ranges: list[tuple[int, int]]) -> list[Any]:
+        have = self.opening
+        while True:
+            try:
+                return await aio.run(self._decrypted, have, first, last, ranges)
+            except _Missing as missing:
+                try:
+                    have = [await self._fetch(*missing.args)]
+                except Exception as error:
+                    return [error] * len(ranges)
+
+    def _decrypted(
+        self, have: list[_Fetched], first: int, last: int, ranges: list[tuple[int, int]]
+    ) -> list[Any]:
+        """Decrypts ranges of a piece. A damaged chunk spoils those that need it."""
+
+        def pread(start: int, end: int) -> Any:
+            try:
+                return cast(files.DecryptReader, self.reader).pread(end - start, start)
+            except files.FileError as error:
+                return error
+
+        with self._turn:
+            self._have = have
+            text = pread(first, last)
+            if isinstance(text, Exception):
+                return [pread(*each) for each in ranges]
+        return [
+            text if each == (first, last) else text[each[0] - first : each[1] - first]
+            for each in ranges
+        ]
+
+
+def _joined(parts: list[Any]) -> Any:
+    """The whole, or the first error."""
+    for part in parts:
+        if isinstance(part, Exception):
+            return part
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class _AsyncFile(AbstractAsyncStreamedFile):  # type: ignore[misc]
+    """A file that is read by a program of asyncio."""
+
+    def __init__(self, fs: PalladionFileSystem, path: str, remote: _Remote) -> None:
+        super().__init__(fs, path, size=remote.size, cache_type="none")
+        self._remote = remote
+
+    async def close(self) -> None:
+        await super().close()
+        self._remote.close()
+
+    async def _fetch_range(self, start: int, end: int) -> bytes:
+        (part,) = await self._remote.parts([(start, end)])
+        return _or_raise(part)
 
 
 class _File(AbstractBufferedFile):  # type: ignore[misc]
@@ -521,17 +967,12 @@ class _Writer(files._Writer):
         if isinstance(self._output, _Pending):
             self._output.file.close()
 
-    def commit(self) -> None:
-        if self._deferred and self._state == _output._OPEN:
-            self.discard()
-            raise PalladionError(
-                f"{self._called()} was not closed in its transaction, so it was discarded"
-            )
-        super().commit()
+    def _waits(self) -> bool:
+        """Whether it is one of a transaction, which publishes it at its end."""
+        transaction = self._output.fs._transaction if self._deferred else None
+        return transaction is not None and self in transaction.files
 
     def discard(self) -> None:
         super().discard()
-        if self._deferred:
-            # The end of the transaction must not try to commit it.
-            with contextlib.suppress(AttributeError, ValueError):
-                self._output.fs.transaction.files.remove(self)
+        if self._waits():
+            self._output.fs._transaction.files.remove(self)

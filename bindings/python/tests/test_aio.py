@@ -1,0 +1,281 @@
+"""Encrypted files for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import io
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import palladion
+import pytest
+from palladion import aio, files
+
+KEY = bytes(range(32))
+
+
+class Odd(Exception):
+    pass
+
+
+def content(path: pathlib.Path) -> bytes:
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    with files.open(path, key=KEY) as file:
+        return file.read()
+
+
+@pytest.fixture
+def path(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "file"
+    with files.open(path, "wb", key=KEY) as file:
+        file.write(b"old")
+    return path
+
+
+def test_reads_and_writes(path: pathlib.Path) -> None:
+    text = palladion.KeyStream(KEY).read(3_000_000)
+
+    async def main() -> None:
+        async with aio.open(path, "wb", key=KEY, chunk_size=1024) as file:
+            assert file.mode == "wb" and file.name == path and not file.closed
+            places = range(0, len(text), 10_000)
+            await asyncio.gather(*(file.write(text[at : at + 10_000]) for at in places))
+            assert await file.tell() == len(text)
+            await file.flush()
+        assert file.closed and content(path) == text
+        async with await aio.open(path, key=KEY) as file:
+            assert await file.read(1000) == text[:1000]
+            assert await file.seek(-5, os.SEEK_END) == len(text) - 5
+            assert await file.read(10) == text[-5:]
+            with pytest.raises(io.UnsupportedOperation, match="opened to read"):
+                await file.commit()
+            await file.seek(0)
+            assert await file.read() == text
+        lines = ["Grüße\n", "und mehr\n", "Ende"]
+        written = await aio.open(path, "wt", key=KEY, encoding="utf-16")
+        await written.write("".join(lines))
+        await written.close()
+        async with aio.open(path, "rt", key=KEY, encoding="utf-16") as text_file:
+            assert await text_file.readline() == lines[0]
+            assert [line async for line in text_file] == lines[1:]
+            await text_file.seek(0)
+            assert await text_file.read() == "".join(lines)
+        with pytest.raises(ValueError, match="closed"):
+            await text_file.read()
+        with pytest.raises(ValueError, match="not open"):
+            await aio.open(path, key=KEY).read()
+        with pytest.raises(files.WrongKeyError):
+            async with aio.open(path, key=bytes(32)):
+                pass
+        with pytest.raises(FileExistsError):
+            await aio.open(path, "xb", key=KEY)
+        with pytest.raises(TypeError, match="exactly one"):
+            aio.open(path)
+        memory = io.BytesIO()
+        async with aio.open(memory, "wb", key=KEY) as file:
+            await file.write(b"text")
+        memory.seek(0)
+        async with aio.open(memory, key=KEY) as file:
+            assert await file.read() == b"text"
+
+    asyncio.run(main())
+
+
+Work = Callable[..., Awaitable[Any]]
+
+
+async def with_statement(path: Any, mode: str, work: Work) -> None:
+    async with aio.open(path, mode, key=KEY) as file:
+        await work(file)
+
+
+async def opened_before(path: Any, mode: str, work: Work) -> None:
+    file = await aio.open(path, mode, key=KEY)
+    async with file:
+        await work(file)
+
+
+async def by_finally(path: Any, mode: str, work: Work) -> None:
+    file = await aio.open(path, mode, key=KEY)
+    try:
+        await work(file)
+    finally:
+        await file.close()
+
+
+async def closing(path: Any, mode: str, work: Work) -> None:
+    async with contextlib.AsyncExitStack() as stack:
+        file = await aio.open(path, mode, key=KEY)
+        stack.push_async_callback(file.aclose)
+        await work(file)
+
+
+async def older_exception(path: Any, mode: str, work: Work) -> None:
+    """A bare `raise` would look the same."""
+    try:
+        raise KeyError
+    except KeyError:
+        await by_finally(path, mode, work)
+
+
+@pytest.mark.parametrize("mode", ["wb", "wt"])
+@pytest.mark.parametrize(
+    "way", [with_statement, opened_before, by_finally, closing, older_exception]
+)
+def test_an_exception_discards_the_file(way: Any, mode: str, path: pathlib.Path) -> None:
+    async def fails(file: Any) -> None:
+        await file.write("half" if mode == "wt" else b"half")
+        raise error
+
+    async def waits(file: Any) -> None:
+        await file.write("half" if mode == "wt" else b"half")
+        writes.set()
+        await asyncio.Event().wait()
+
+    async def works(file: Any) -> None:
+        await file.write("new" if mode == "wt" else b"new")
+
+    async def cancel() -> None:
+        nonlocal writes
+        writes = asyncio.Event()
+        task = asyncio.create_task(way(path, mode, waits))
+        await writes.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    error, writes = Odd(), asyncio.Event()
+    with pytest.raises(Odd) as raised:
+        asyncio.run(way(path, mode, fails))
+    assert raised.value is error and content(path) == b"old"
+    asyncio.run(cancel())
+    assert content(path) == b"old"
+    if way is older_exception:
+        with pytest.raises(KeyError):
+            asyncio.run(way(path, mode, works))
+    else:
+        asyncio.run(way(path, mode, works))
+    assert content(path) == (b"old" if way is older_exception else b"new")
+
+
+def test_commit_discard_and_other_tasks(path: pathlib.Path) -> None:
+    async def main() -> None:
+        file = await aio.open(path, "wb", key=KEY)
+        await file.write(b"half")
+        with pytest.raises(palladion.PalladionError, match="another thread or"):
+            await asyncio.create_task(file.close())
+        assert file.closed and content(path) == b"old"
+        file = await aio.open(path, "wb", key=KEY)
+        await file.write(b"new")
+        await asyncio.create_task(file.commit())
+        await file.close()
+        assert content(path) == b"new"
+        async with aio.open(path, "wb", key=KEY) as file:
+            await file.discard()
+        assert content(path) == b"new"
+
+    asyncio.run(main())
+
+
+class Held(io.BytesIO):
+    """A file whose methods wait."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits, self.goes_on = threading.Event(), threading.Event()
+
+    def write(self, data: Any) -> int:
+        self.waits.set()
+        assert self.goes_on.wait(60)
+        return super().write(data)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_cancelled_task_waits_for_its_call(times: int) -> None:
+    """So nothing changes afterwards. Meanwhile, the loop goes on."""
+
+    async def main() -> None:
+        target = Held()
+        target.goes_on.set()
+
+        async def use() -> None:
+            async with aio.open(target, "wb", key=KEY, chunk_size=1024) as file:
+                target.goes_on.clear()
+                target.waits.clear()
+                await file.write(bytes(3_000_000))
+
+        task = asyncio.create_task(use())
+        while not (target.waits.is_set() and not target.goes_on.is_set()):
+            await asyncio.sleep(0)
+        for _ in range(times):
+            task.cancel()
+            for _ in range(10):
+                await asyncio.sleep(0)
+        assert not task.done()
+        target.goes_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        written = target.getvalue()
+        with pytest.raises(files.TruncatedError):
+            files.decrypt_file(io.BytesIO(written), io.BytesIO(), key=KEY)
+        await asyncio.to_thread(int)
+        assert target.getvalue() == written
+
+    asyncio.run(main())
+
+
+ARGON2 = """
+import asyncio, os
+from palladion import aio
+
+async def main():
+    async def use():
+        async with aio.open("file", "wb", passphrase="x", kdf=(1 << 16, 1_000_000, 1)):
+            pass
+    task = asyncio.create_task(use())
+    while not os.listdir():
+        await asyncio.sleep(0.01)
+    task.cancel()
+    try:
+        await task
+    except asyncio.CancelledError:
+        print(os.listdir())
+    os._exit(0)
+
+asyncio.run(main())
+"""
+
+
+def test_a_task_does_not_wait_for_argon2(tmp_path: pathlib.Path) -> None:
+    """It takes hours here."""
+    run = [sys.executable, "-c", ARGON2]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_threads_of_others_stay_free(path: pathlib.Path) -> None:
+    """Calls that wait do not keep asyncio.to_thread waiting."""
+
+    async def use(target: Held) -> None:
+        async with aio.open(target, "wb", key=KEY):
+            pass
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor(1))
+        targets = [Held() for _ in range(3)]
+        tasks = [asyncio.create_task(use(each)) for each in targets]
+        while not all(each.waits.is_set() for each in targets):
+            await asyncio.sleep(0)
+        assert await asyncio.to_thread(int) == 0
+        for each in targets:
+            each.goes_on.set()
+        await asyncio.gather(*tasks)
+
+    asyncio.run(main())
