@@ -61,11 +61,15 @@ mod layout;
 mod mac;
 #[cfg(feature = "output")]
 pub mod output;
+#[cfg(test)]
+#[path = "../../palladion/tests/common/random.rs"]
+mod random;
 mod read_at;
 mod salvage;
 pub mod sans_io;
 mod secret;
 mod seek;
+pub mod slots;
 mod stream;
 #[cfg(feature = "tokio")]
 pub mod tokio;
