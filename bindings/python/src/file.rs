@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use palladion_file::sans_io::Layout;
 use palladion_file::{
     ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams,
-    KeyFileError, MasterKey, OwnedSecret, Passphrase, Summary, open_to_others, output,
+    KeyFileError, MasterKey, OwnedSecret, Passphrase, Summary,
 };
+use palladion_output::{self as output, open_to_others};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;

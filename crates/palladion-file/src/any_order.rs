@@ -3,11 +3,15 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::chunk::{Chunk, FRAME_LEN, Place};
+use palladion::Algorithm;
+
+use crate::chunk::{Chunk, ChunkSize, FRAME_LEN, Place};
 use crate::cipher::Cipher;
+use crate::error::Error;
 use crate::header::{HEADER_LEN, Header};
+use crate::kdf::KdfLimits;
 use crate::layout::{self, Layout};
-use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
+use crate::secret::Secret;
 
 /// Opens a file whose chunks are then read in any order. It says which bytes of the file it wants
 /// and checks them: the first frame, and the last chunk, which proves that the file ends there. If

@@ -9,8 +9,8 @@ use std::io::Read;
 
 use palladion::Buffer;
 
-use crate::Error;
 use crate::cipher::{Cipher, TAG_LEN};
+use crate::error::Error;
 use crate::io::read_full;
 
 pub(crate) const FRAME_LEN: usize = 4;

@@ -6,9 +6,14 @@ use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
 use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
+use crate::error::Error;
 use crate::header::Header;
 use crate::io::read_full;
-use crate::{Error, KdfLimits, Salvaged, Secret, Summary, engine, salvage};
+use crate::kdf::KdfLimits;
+use crate::salvage::Salvaged;
+use crate::secret::Secret;
+use crate::summary::Summary;
+use crate::{engine, salvage};
 
 /// Decrypts a file from a reader to a writer, on several threads, in bounded memory.
 ///

@@ -5,12 +5,17 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
+use palladion::Algorithm;
 use zeroize::Zeroizing;
 
-use crate::chunk::{OVERHEAD, PlainChunks};
+use crate::chunk::{ChunkSize, OVERHEAD, PlainChunks};
+use crate::engine;
+use crate::error::Error;
 use crate::header::Header;
 use crate::io::read_full;
-use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
+use crate::kdf::KdfParams;
+use crate::secret::Secret;
+use crate::summary::Summary;
 
 /// An input shorter than this and than a chunk gets a buffer of its own size, and no other threads.
 const SHORT: usize = 32 * 1024;

@@ -3,15 +3,17 @@
 use std::io::Read;
 
 use hkdf::Hkdf;
-use palladion::Tag;
 use palladion::subtle::ConstantTimeEq;
+use palladion::{Algorithm, Tag};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::chunk::{ChunkSize, Place};
 use crate::cipher::Cipher;
+use crate::error::Error;
 use crate::io::read_full;
-use crate::{Algorithm, Error, KdfLimits, KdfParams, Secret};
+use crate::kdf::{KdfLimits, KdfParams};
+use crate::secret::Secret;
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 128;

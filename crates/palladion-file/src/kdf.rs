@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The cost of turning a passphrase into a key with Argon2id. The default is RFC 9106's
 /// recommendation for machines that cannot spare 2 GiB: 64 MiB, 3 passes, 4 lanes.

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ChunkSize;
-use crate::chunk::{Chunk, OVERHEAD};
+use crate::chunk::{Chunk, ChunkSize, OVERHEAD};
 use crate::header::HEADER_LEN;
 
 /// The lengths of a file and of its plaintext, which follow from each other, and the place of each

@@ -7,9 +7,10 @@ use palladion::Buffer;
 
 use crate::chunk::{self, Chunk, ChunkSize, FRAME_LEN, OVERHEAD};
 use crate::cipher::Cipher;
+use crate::error::Error;
 use crate::header::Header;
 use crate::io::read_full;
-use crate::{Error, Summary};
+use crate::summary::Summary;
 
 /// The most chunk numbers to try before more of the input is read, and the most bytes to decrypt
 /// for that. The lower limit counts.

@@ -5,12 +5,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hkdf::Hkdf;
-use palladion::Tag;
 use palladion::subtle::ConstantTimeEq;
+use palladion::{Algorithm, Tag};
 use sha2::Sha256;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
-use crate::{Algorithm, Error, KdfParams, KeyFileError};
+use crate::error::{Error, KeyFileError};
+use crate::kdf::KdfParams;
 
 /// In bytes. A longer file is something else.
 const LONGEST_KEY_FILE: usize = 64 << 10;

@@ -7,14 +7,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, thread};
 
-use palladion::Buffer;
+use palladion::{Algorithm, Buffer};
 
-use crate::chunk::{self, FRAME_LEN};
+use crate::any_order::{ChunkOpener, Opening};
+use crate::chunk::{self, ChunkSize, FRAME_LEN};
 use crate::engine::{self, Panics};
+use crate::error::Error;
 use crate::header::HEADER_LEN;
+use crate::kdf::KdfLimits;
+use crate::layout::Layout;
 use crate::read_at::ReadAt;
-use crate::sans_io::{ChunkOpener, Layout, Opening};
-use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
+use crate::secret::Secret;
 
 /// Bytes of the file to read at a time, unless a chunk is larger.
 const GROUP: usize = 128 << 10;
