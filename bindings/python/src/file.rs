@@ -279,6 +279,7 @@ impl Run {
         match secret {
             OwnedSecret::Key(key) => key.clone().into(),
             OwnedSecret::Passphrase(passphrase) => self.passphrase(passphrase).into(),
+            other => other.clone(),
         }
     }
 

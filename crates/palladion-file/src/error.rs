@@ -58,6 +58,8 @@ pub enum Error {
     },
     /// A file was to be encrypted with an empty passphrase. Files that have one can be decrypted.
     EmptyPassphrase,
+    /// A file was to be encrypted with a keyring that has neither a key nor a passphrase.
+    EmptyKeyring,
     /// There is not enough memory to stretch the passphrase.
     KdfMemory,
     /// The input ends before its last chunk is complete.
@@ -125,6 +127,7 @@ impl Error {
             Error::NeedsPassphrase => "give the passphrase instead of a key file",
             Error::KdfTooCostly { .. } => "files usually need less: this one may be hostile",
             Error::EmptyPassphrase => "choose a passphrase: anyone can decrypt a file without one",
+            Error::EmptyKeyring => "give a key or a passphrase to encrypt with",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
             Error::Truncated { .. } => {
                 "the file is incomplete: fetch it again, or restore a backup"
@@ -192,6 +195,7 @@ impl fmt::Display for Error {
                 )
             }
             Error::EmptyPassphrase => write!(f, "the passphrase is empty"),
+            Error::EmptyKeyring => write!(f, "the keyring has no key and no passphrase"),
             Error::KdfMemory => write!(f, "not enough memory for the passphrase"),
             Error::Truncated { chunk: None, offset: 0 } => write!(f, "the input is empty"),
             Error::Truncated { chunk: None, offset } => {
@@ -258,7 +262,9 @@ impl From<Error> for io::Error {
         match error {
             Error::Read(error) | Error::Write(error) => error,
             Error::Truncated { .. } => io::Error::new(io::ErrorKind::UnexpectedEof, error),
-            Error::EmptyPassphrase => io::Error::new(io::ErrorKind::InvalidInput, error),
+            Error::EmptyPassphrase | Error::EmptyKeyring => {
+                io::Error::new(io::ErrorKind::InvalidInput, error)
+            }
             Error::Cancelled | Error::NoRandomness(_) | Error::Cipher(_) | Error::KdfMemory => {
                 io::Error::other(error)
             }

@@ -22,7 +22,7 @@ macro_rules! errors {
         variants!(Error:
             Read Write NotPalladion HeaderDamaged UnsupportedVersion UnsupportedHeader WrongKey
             WrongPassphrase NeedsKey NeedsPassphrase NoSlot Slot NoRoomForSlots CannotChangeSlots
-            KdfTooCostly EmptyPassphrase KdfMemory
+            KdfTooCostly EmptyPassphrase EmptyKeyring KdfMemory
             Truncated Damaged TrailingData Cancelled NoRandomness Cipher
         )
     };
@@ -158,6 +158,7 @@ fn every_error() {
         ));
         for needs_it in [
             "EmptyPassphrase",
+            "EmptyKeyring",
             "Write",
             "Damaged",
             "TrailingData",
@@ -190,6 +191,9 @@ fn every_error() {
             ),
             ("EmptyPassphrase", &["passphrase is empty"], {
                 came(Encryptor::new(&Passphrase::new("")).run(io::empty(), io::sink()).map(drop))
+            }),
+            ("EmptyKeyring", &["no key and no passphrase"], {
+                came(Encryptor::new(&Keyring::default()).run(io::empty(), io::sink()).map(drop))
             }),
             (
                 "WrongKey",

@@ -169,23 +169,24 @@ impl Header {
         salt: &[u8; 32],
     ) -> Result<([u8; HEADER_LEN], Cipher), Error> {
         let mut bytes = Self::fields(algorithm, chunk_size, salt);
-        let kind = match secret {
-            Secret::Key(_) => SecretKind::Key,
-            Secret::Passphrase(passphrase) if passphrase.is_empty() => {
-                return Err(Error::EmptyPassphrase);
-            }
-            Secret::Passphrase(_) => {
+        let stretched;
+        let (kind, ikm) = match secret.keys_and_passphrases() {
+            ([key, ..], _) => (SecretKind::Key, key),
+            ([], [passphrase, ..]) if passphrase.is_empty() => return Err(Error::EmptyPassphrase),
+            ([], [passphrase, ..]) => {
                 bytes[KEY_SOURCE] = 1;
                 for (field, value) in
                     bytes[48..60].chunks_exact_mut(4).zip([kdf.memory_kib, kdf.passes, kdf.lanes])
                 {
                     field.copy_from_slice(&value.to_le_bytes());
                 }
-                SecretKind::Passphrase(kdf)
+                stretched = passphrase.stretch(salt, kdf)?;
+                (SecretKind::Passphrase(kdf), &stretched)
             }
+            ([], []) => return Err(Error::EmptyKeyring),
         };
         let mut header = Self { bytes, algorithm, chunk_size, secret: Some(kind) };
-        let (cipher, commitment) = header.derive(secret)?;
+        let (cipher, commitment) = header.expand(ikm.as_bytes())?;
         header.complete(commitment);
         Ok((header.bytes, cipher))
     }
@@ -269,42 +270,43 @@ impl Header {
         Place::new(self.chunk_size, 0, HEADER_LEN as u64)
     }
 
-    /// The cipher for the chunks, if the header commits to this secret.
+    /// The cipher for the chunks, if the header commits to this secret, or to one of a keyring.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
-        if let (Some(SecretKind::Passphrase(kdf)), Secret::Passphrase(_)) = (&self.secret, secret) {
-            limits.check(kdf)?;
-        }
-        let (cipher, commitment) = self.derive(secret)?;
-        match (self.has_commitment(commitment), secret) {
-            (true, _) => Ok(cipher),
-            (false, Secret::Key(_)) => Err(Error::WrongKey),
-            (false, Secret::Passphrase(_)) => Err(Error::WrongPassphrase),
-        }
-    }
-
-    /// The cipher for the chunks, if the header commits to this key of a file with slots.
-    pub fn open_with(&self, file_key: &[u8; 32]) -> Result<Option<Cipher>, Error> {
-        let (cipher, commitment) = self.expand(file_key)?;
-        Ok(self.has_commitment(commitment).then_some(cipher))
-    }
-
-    fn has_commitment(&self, commitment: Tag<32>) -> bool {
-        commitment.as_bytes().ct_eq(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM]).into()
-    }
-
-    /// Derives the key of this file and the commitment to it from the secret.
-    fn derive(&self, secret: Secret<'_>) -> Result<(Cipher, Tag<32>), Error> {
-        match (self.secret.ok_or(Error::HAS_SLOTS)?, secret) {
-            (SecretKind::Key, Secret::Key(key)) => self.expand(key.as_bytes()),
-            (SecretKind::Passphrase(kdf), Secret::Passphrase(passphrase)) => {
-                self.expand(passphrase.stretch(self.salt(), kdf)?.as_bytes())
+        let (keys, passphrases) = secret.keys_and_passphrases();
+        match self.secret.ok_or(Error::HAS_SLOTS)? {
+            SecretKind::Key if keys.is_empty() => Err(Error::NeedsKey),
+            SecretKind::Key => {
+                for key in keys {
+                    if let Some(cipher) = self.open_with(key.as_bytes())? {
+                        return Ok(cipher);
+                    }
+                }
+                Err(Error::WrongKey)
             }
-            (SecretKind::Key, Secret::Passphrase(_)) => Err(Error::NeedsKey),
-            (SecretKind::Passphrase(_), Secret::Key(_)) => Err(Error::NeedsPassphrase),
+            SecretKind::Passphrase(_) if passphrases.is_empty() => Err(Error::NeedsPassphrase),
+            SecretKind::Passphrase(kdf) => {
+                limits.check(&kdf)?;
+                for passphrase in passphrases {
+                    let key = passphrase.stretch(self.salt(), kdf)?;
+                    if let Some(cipher) = self.open_with(key.as_bytes())? {
+                        return Ok(cipher);
+                    }
+                }
+                Err(Error::WrongPassphrase)
+            }
         }
     }
 
-    /// Derives them with HKDF. The info is everything before the commitment.
+    /// The cipher for the chunks, if the header commits to this master key, or to what else takes its
+    /// place. The comparison is in constant time.
+    pub fn open_with(&self, ikm: &[u8; 32]) -> Result<Option<Cipher>, Error> {
+        let (cipher, commitment) = self.expand(ikm)?;
+        let found = &self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM];
+        Ok(bool::from(commitment.as_bytes().ct_eq(found)).then_some(cipher))
+    }
+
+    /// Derives the key of this file and the commitment to it with HKDF. The info is everything before
+    /// the commitment.
     fn expand(&self, ikm: &[u8; 32]) -> Result<(Cipher, Tag<32>), Error> {
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);

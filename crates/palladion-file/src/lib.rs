@@ -37,7 +37,8 @@
 //! | a name that the output shall have once it is complete | crate `palladion-output` |
 //!
 //! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`]
-//! (stretched with Argon2id).
+//! (stretched with Argon2id), or a [`Keyring`] of several, any of which may open a file. One file
+//! that several people can open has key [`slots`].
 //!
 //! For `wasm32-unknown-unknown` in a browser or Node, enable the feature `js`.
 
@@ -57,6 +58,8 @@ mod io;
 mod kdf;
 mod layout;
 mod mac;
+mod master_key;
+mod passphrase;
 #[cfg(test)]
 #[path = "../../palladion/tests/common/random.rs"]
 mod random;
@@ -79,11 +82,14 @@ pub use error::{Error, KeyFileError};
 pub use header::{HEADER_LEN, Info, MAGIC, SecretKind, VERSION, needs_passphrase};
 pub use kdf::{KdfLimits, KdfParams};
 pub use mac::Mac;
+pub use master_key::MasterKey;
 pub use palladion::{Algorithm, UnknownAlgorithm};
+pub use passphrase::Passphrase;
 pub use read_at::ReadAt;
 pub use salvage::Salvaged;
-pub use secret::{MasterKey, OwnedSecret, Passphrase, Secret};
+pub use secret::{OwnedSecret, Secret};
 pub use seek::SeekReader;
+pub use slots::Keyring;
 pub use stream::{DecryptReader, EncryptWriter};
 pub use summary::Summary;
 

@@ -4,7 +4,7 @@ use palladion::{Algorithm, any};
 
 use crate::cipher::TAG_LEN;
 use crate::error::Error;
-use crate::secret::MasterKey;
+use crate::master_key::MasterKey;
 
 /// Authenticates data with AEGIS-MAC under a key derived from a [`MasterKey`], with 32-byte tags.
 ///

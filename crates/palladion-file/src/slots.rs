@@ -30,11 +30,12 @@
 
 mod copies;
 mod head;
-mod keyring;
+pub(crate) mod keyring;
+mod open;
 mod rewrap;
 #[cfg(test)]
 mod tests;
 
-pub use head::{FileKey, Head, Lock, MAX_PER_KIND, NewSlot, Slot, SlotKind};
-pub use keyring::{Keyring, Unlock};
+pub use head::{Head, Lock, MAX_PER_KIND, NewSlot, Slot, SlotKind};
+pub use keyring::{FileKey, Keyring, Unlock};
 pub use rewrap::{Plan, Rewrap};

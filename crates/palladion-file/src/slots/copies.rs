@@ -1,7 +1,8 @@
 //! Both copies of a head, in a file that can be read at any offset.
 
-use super::head::{FileKey, Head, LOG2S, has_checksum};
-use super::keyring::Opening;
+use super::head::{Head, LOG2S, has_checksum};
+use super::keyring::FileKey;
+use super::open::Opening;
 use crate::error::Error;
 use crate::header::{HEADER_LEN, Header, MAGIC};
 use crate::read_at::ReadAt;

@@ -6,14 +6,16 @@ use hkdf::Hkdf;
 use hkdf::hmac::{Hmac, KeyInit, Mac};
 use palladion::subtle::ConstantTimeEq;
 use sha2::{Digest, Sha256};
-use zeroize::{ZeroizeOnDrop, Zeroizing};
+use zeroize::Zeroizing;
 
+use super::keyring::FileKey;
 use crate::chunk::ChunkSize;
 use crate::cipher::Cipher;
 use crate::error::Error;
 use crate::header::{HEADER_LEN, Header};
 use crate::kdf::KdfParams;
-use crate::secret::{MasterKey, Passphrase};
+use crate::master_key::MasterKey;
+use crate::passphrase::Passphrase;
 use palladion::Algorithm;
 
 // The layout: see docs/file-format.md.
@@ -29,49 +31,6 @@ const WRAPPED_LEN: usize = 96;
 
 /// The most slots for passphrases in a head, and the most for age.
 pub const MAX_PER_KIND: usize = 8;
-
-/// The key of a file with key slots: 32 random bytes.
-#[derive(Clone)]
-pub struct FileKey(Zeroizing<[u8; 32]>);
-
-impl FileKey {
-    /// Generates a key.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoRandomness`].
-    pub fn generate() -> Result<Self, Error> {
-        MasterKey::generate().map(|key| Self::from(*key.as_bytes()))
-    }
-
-    /// Returns the bytes, which are all that is needed to read and to change the file.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-impl From<[u8; 32]> for FileKey {
-    fn from(key: [u8; 32]) -> Self {
-        Self(Zeroizing::new(key))
-    }
-}
-
-/// Compares in constant time.
-impl PartialEq for FileKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_bytes().ct_eq(other.as_bytes()).into()
-    }
-}
-
-impl Eq for FileKey {}
-
-impl ZeroizeOnDrop for FileKey {}
-
-impl fmt::Debug for FileKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FileKey(..)")
-    }
-}
 
 /// Makes slots for age's recipients.
 pub trait Lock {
@@ -197,7 +156,7 @@ impl Header {
         let (wrapped, rest) = rest.split_first_chunk::<32>()?;
         let (check, extra) = rest.split_first_chunk::<32>()?;
         let pad = self.pad(slot.number(), salt, ikm, extra);
-        bool::from(pad[32..].ct_eq(check)).then(|| FileKey(xor(&pad, wrapped)))
+        bool::from(pad[32..].ct_eq(check)).then(|| FileKey::from(*xor(&pad, wrapped)))
     }
 
     fn pad(&self, kind: u8, salt: &[u8; 32], ikm: &MasterKey, extra: &[u8]) -> Zeroizing<[u8; 64]> {

@@ -1,13 +1,58 @@
-//! The secrets that can open a file with key slots.
+//! The secrets that open files, and the key of a file with slots.
 
 use std::error;
 use std::fmt;
 use std::sync::Arc;
 
-use super::head::{FileKey, Head, MAX_PER_KIND, Slot, SlotKind};
+use palladion::subtle::ConstantTimeEq;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
+
 use crate::error::Error;
-use crate::kdf::{KdfLimits, KdfParams};
-use crate::secret::{MasterKey, Passphrase};
+use crate::master_key::MasterKey;
+use crate::passphrase::Passphrase;
+
+/// The key of a file with key slots: 32 random bytes.
+#[derive(Clone)]
+pub struct FileKey(Zeroizing<[u8; 32]>);
+
+impl FileKey {
+    /// Generates a key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRandomness`].
+    pub fn generate() -> Result<Self, Error> {
+        MasterKey::generate().map(|key| Self::from(*key.as_bytes()))
+    }
+
+    /// Returns the bytes, which are all that is needed to read and to change the file.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl From<[u8; 32]> for FileKey {
+    fn from(key: [u8; 32]) -> Self {
+        Self(Zeroizing::new(key))
+    }
+}
+
+/// Compares in constant time.
+impl PartialEq for FileKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes().ct_eq(other.as_bytes()).into()
+    }
+}
+
+impl Eq for FileKey {}
+
+impl ZeroizeOnDrop for FileKey {}
+
+impl fmt::Debug for FileKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FileKey(..)")
+    }
+}
 
 /// Opens slots that age's recipients were used for.
 pub trait Unlock: Send + Sync {
@@ -24,12 +69,29 @@ pub trait Unlock: Send + Sync {
     ) -> Result<Option<FileKey>, Box<dyn error::Error + Send + Sync>>;
 }
 
-/// Secrets to open files with: any of them may fit.
+/// Several secrets, any of which may open a file. For [`Secret`](crate::Secret), so that each reader
+/// takes it.
+///
+/// It encrypts with its first master key, or with its first passphrase if it has no key. To change
+/// keys, put the new one first: old files still open.
+///
+/// ```
+/// use palladion_file::{Decryptor, Encryptor, Error, Keyring, MasterKey};
+///
+/// let (old, new) = (MasterKey::generate()?, MasterKey::generate()?);
+/// let mut file = Vec::new();
+/// Encryptor::new(&old).run(&b"text"[..], &mut file)?;
+///
+/// let keyring = Keyring::default().key(new).key(old);
+/// Decryptor::new(&keyring).run(&file[..], Vec::new())?;
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Keyring {
-    keys: Vec<MasterKey>,
-    passphrases: Vec<Passphrase>,
-    unlocks: Vec<Arc<dyn Unlock>>,
+    pub(crate) keys: Vec<MasterKey>,
+    pub(crate) passphrases: Vec<Passphrase>,
+    pub(crate) unlocks: Vec<Arc<dyn Unlock>>,
+    pub(crate) opens_slots: bool,
 }
 
 impl Keyring {
@@ -55,6 +117,20 @@ impl Keyring {
     }
 }
 
+/// Compares in constant time. What [unlocks](Keyring::unlock) is equal to itself and its clones.
+impl PartialEq for Keyring {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(one, other): (&Arc<dyn Unlock>, _)| Arc::ptr_eq(one, other);
+        self.keys == other.keys
+            && self.passphrases == other.passphrases
+            && self.unlocks.len() == other.unlocks.len()
+            && self.unlocks.iter().zip(&other.unlocks).all(same)
+            && self.opens_slots == other.opens_slots
+    }
+}
+
+impl Eq for Keyring {}
+
 /// Shows how many secrets there are, and none of them.
 impl fmt::Debug for Keyring {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,99 +140,4 @@ impl fmt::Debug for Keyring {
             .field("unlocks", &self.unlocks.len())
             .finish()
     }
-}
-
-impl Head {
-    /// Returns the key of the file, if one of the secrets opens a slot and the head is authentic.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NoSlot`]; [`Error::KdfTooCostly`] if no slot opened and one for a passphrase was
-    /// left out for its cost; [`Error::Slot`]; [`Error::HeaderDamaged`] if someone without the key
-    /// changed the head; [`Error::Cancelled`].
-    pub fn open(&self, keyring: &Keyring, limits: &KdfLimits) -> Result<FileKey, Error> {
-        Opening::new(keyring, limits).open(self)
-    }
-}
-
-/// Opens both copies of a head: the limits hold for their sum.
-pub(crate) struct Opening<'a> {
-    keyring: &'a Keyring,
-    limits: &'a KdfLimits,
-    /// Costs that one passphrase was, or is to be, stretched with.
-    costs: Vec<KdfParams>,
-}
-
-impl<'a> Opening<'a> {
-    pub fn new(keyring: &'a Keyring, limits: &'a KdfLimits) -> Self {
-        Self { keyring, limits, costs: Vec::new() }
-    }
-
-    pub fn open(&mut self, head: &Head) -> Result<FileKey, Error> {
-        let mut failed = None;
-        // The cheapest first: all slots that open give the same key.
-        let of_keys = self.keyring.keys.iter().flat_map(|key| {
-            let slots = head.slots().iter().filter(|slot| slot.kind() == SlotKind::Key);
-            slots.filter_map(move |slot| head.header().unlock(slot, key))
-        });
-        for key in of_keys {
-            if let Some(verified) = head.verify(&key) {
-                return verified.map(|_| key);
-            }
-        }
-        for slot in first_of(head, 3).filter(|slot| slot.kind() == SlotKind::Age) {
-            for unlock in &self.keyring.unlocks {
-                match unlock.unlock(slot.body()) {
-                    Ok(None) => {}
-                    Ok(Some(key)) => {
-                        if let Some(verified) = head.verify(&key) {
-                            return verified.map(|_| key);
-                        }
-                    }
-                    Err(error) => drop(failed.get_or_insert(Error::Slot(error))),
-                }
-            }
-        }
-        for slot in first_of(head, 2) {
-            let SlotKind::Passphrase(kdf) = slot.kind() else { continue };
-            if self.keyring.passphrases.is_empty() {
-                break;
-            }
-            if let Err(error) = self.afford(kdf) {
-                failed.get_or_insert(error);
-                continue;
-            }
-            for passphrase in &self.keyring.passphrases {
-                let key = match passphrase.stretch(head.header().salt(), kdf) {
-                    Ok(stretched) => head.header().unlock(slot, &stretched),
-                    Err(Error::Cancelled) => return Err(Error::Cancelled),
-                    Err(error) => {
-                        failed.get_or_insert(error);
-                        continue;
-                    }
-                };
-                if let Some(key) = key
-                    && let Some(verified) = head.verify(&key)
-                {
-                    return verified.map(|_| key);
-                }
-            }
-        }
-        Err(failed.unwrap_or(Error::NoSlot))
-    }
-
-    /// Adds a cost, if the limits allow it beside the others.
-    fn afford(&mut self, kdf: KdfParams) -> Result<(), Error> {
-        if self.costs.contains(&kdf) {
-            return Ok(());
-        }
-        self.limits.check_beside(&kdf, &self.costs)?;
-        self.costs.push(kdf);
-        Ok(())
-    }
-}
-
-/// The slots of this kind that count.
-fn first_of(head: &Head, kind: u8) -> impl Iterator<Item = &Slot> {
-    head.slots().iter().filter(move |slot| slot.number() == kind).take(MAX_PER_KIND)
 }

@@ -10,8 +10,9 @@ use std::{
 };
 
 use super::copies::{Copies, read};
-use super::head::{FileKey, Head, NewSlot, Slot};
-use super::keyring::{Keyring, Opening};
+use super::head::{Head, NewSlot, Slot};
+use super::keyring::{FileKey, Keyring};
+use super::open::Opening;
 use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD};
 use crate::error::Error;
 use crate::kdf::KdfLimits;

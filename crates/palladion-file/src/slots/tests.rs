@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::copies::Copies;
-use super::keyring::Opening;
+use super::open::Opening;
 use super::*;
 use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD};
 #[cfg(any(unix, windows))]
