@@ -297,16 +297,16 @@ impl Header {
         }
     }
 
-    /// The cipher for the chunks, if the header commits to this master key, or to what else takes its
-    /// place. The comparison is in constant time.
+    /// The cipher for the chunks, if the header commits to this master key, or to what else takes
+    /// its place. The comparison is in constant time.
     pub fn open_with(&self, ikm: &[u8; 32]) -> Result<Option<Cipher>, Error> {
         let (cipher, commitment) = self.expand(ikm)?;
         let found = &self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM];
         Ok(bool::from(commitment.as_bytes().ct_eq(found)).then_some(cipher))
     }
 
-    /// Derives the key of this file and the commitment to it with HKDF. The info is everything before
-    /// the commitment.
+    /// Derives the key of this file and the commitment to it with HKDF. The info is everything
+    /// before the commitment.
     fn expand(&self, ikm: &[u8; 32]) -> Result<(Cipher, Tag<32>), Error> {
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);

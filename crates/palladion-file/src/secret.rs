@@ -46,7 +46,8 @@ impl<'a> From<&'a Keyring> for Secret<'a> {
     }
 }
 
-/// A secret that is kept: a master key, a passphrase or several of them. Wiped on drop. Compares in constant time.
+/// A secret that is kept: a master key, a passphrase or several of them. Wiped on drop. Compares in
+/// constant time.
 ///
 /// ```
 /// use palladion_file::{Decryptor, Encryptor, MasterKey, OwnedSecret};

@@ -28,8 +28,8 @@
 //! # Ok::<(), Error>(())
 //! ```
 
-mod copies;
-mod head;
+pub(crate) mod copies;
+pub(crate) mod head;
 pub(crate) mod keyring;
 mod open;
 mod rewrap;

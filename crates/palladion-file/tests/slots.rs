@@ -1,24 +1,39 @@
 //! Several secrets for a file, and files with key slots: the answers of `vectors/file-answers.txt`.
 
+use std::io;
+use std::ops::Range;
+use std::sync::Mutex;
+
 use palladion_file::slots::Head;
 use palladion_file::{
-    Decryptor, Encryptor, Error, KdfLimits, KdfParams, Keyring, MasterKey, Passphrase, Secret,
-    SeekReader,
+    Decryptor, Encryptor, Error, KdfLimits, KdfParams, Keyring, MasterKey, Passphrase, ReadAt,
+    Secret, SeekReader,
 };
 
+use crate::answers::middle;
 use crate::file_answers::{Answers, name};
 
-/// What comes before the chunks.
 #[test]
 fn heads_that_are_damaged_or_strange() {
     let Some(answers) = Answers::read_slots() else { return };
-    let keys = Keyring::default().key(answers.key.into());
-    let passphrases = Keyring::default().passphrase(Passphrase::new(answers.passphrase.clone()));
+    let ring = || Keyring::default().open_slots();
+    let keys = ring().key(answers.key.into());
+    let passphrases = ring().passphrase(Passphrase::new(answers.passphrase.clone()));
     for file in &answers.files {
         let keyring = if file.with_passphrase { &passphrases } else { &keys };
         let opened =
             Head::parse(&file.bytes).and_then(|head| head.open(keyring, &KdfLimits::default()));
         let is_of_head = ["damaged-header:0", "unsupported-header:0", "wrong-key:0"];
+        let answers = middle(
+            SeekReader::new(keyring, &file.bytes),
+            |reader| reader.chunk_size().bytes(),
+            SeekReader::len,
+            |reader, range| {
+                let mut text = vec![1; range.len()];
+                reader.read_at(&mut text, range.start as u64).map(|_| text)
+            },
+        );
+        assert_eq!(answers, (file.middle.clone(), file.chunks.clone()), "{}", file.name);
         match opened.as_ref().map_or_else(name, |_| "ok") {
             "ok" => assert!(!is_of_head.contains(&&*file.start), "{}", file.name),
             error => assert_eq!(format!("{error}:0"), file.start, "{}", file.name),
@@ -59,4 +74,48 @@ fn a_keyring_for_rotation() {
     let one = Keyring::default().passphrase(Passphrase::new("word"));
     assert!(matches!(opened(&one, &with_words), Err(Error::WrongPassphrase)));
     assert!(matches!(opened(&one, &old), Err(Error::NeedsKey)));
+}
+
+/// Every reader refuses slots, unless it was asked to open them.
+#[test]
+fn slots_are_opened_only_if_asked() {
+    let Some(answers) = Answers::read_slots() else { return };
+    let file = answers.files.iter().find(|file| file.name == "slots-key").unwrap();
+    let (key, bytes) = (MasterKey::from(answers.key), &file.bytes[..]);
+    let keyring = Keyring::default().key(key.clone());
+    for secret in [Secret::from(&key), Secret::from(&keyring)] {
+        let from_start = Decryptor::new(secret).run(bytes, Vec::new()).map(drop);
+        for result in [from_start, SeekReader::new(secret, bytes).map(drop)] {
+            let error = result.unwrap_err();
+            assert_eq!(name(&error), "unsupported-header");
+            assert!(error.to_string().contains("has key slots"), "{error}");
+        }
+    }
+    assert!(SeekReader::new(&keyring.open_slots(), bytes).is_ok());
+}
+
+/// Opening reads 4 KiB and the first frame, and then the last chunk.
+#[test]
+fn reads_from_the_middle_are_few() {
+    struct Counting<'a>(&'a [u8], Mutex<Vec<Range<u64>>>);
+    impl ReadAt for Counting<'_> {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+            self.1.lock().unwrap().push(offset..offset + buffer.len() as u64);
+            self.0.read_at(buffer, offset)
+        }
+        fn size(&self) -> io::Result<u64> {
+            self.0.size()
+        }
+    }
+    let Some(answers) = Answers::read_slots() else { return };
+    let keyring = Keyring::default().key(answers.key.into()).open_slots();
+    for (name, expected) in [
+        ("slots-key", vec![0..4100, 6216..6728]),
+        ("slots-8-KiB", vec![0..4100, 0..8192, 8192..8196, 10312..10824]),
+    ] {
+        let file = answers.files.iter().find(|file| file.name == name).unwrap();
+        let source = Counting(&file.bytes, Mutex::default());
+        SeekReader::new(&keyring, &source).unwrap();
+        assert_eq!(*source.1.lock().unwrap(), expected);
+    }
 }

@@ -1,10 +1,12 @@
 //! Both copies of a head, in a file that can be read at any offset.
 
 use super::head::{Head, LOG2S, has_checksum};
-use super::keyring::FileKey;
+use super::keyring::{FileKey, Keyring};
 use super::open::Opening;
+use crate::cipher::Cipher;
 use crate::error::Error;
 use crate::header::{HEADER_LEN, Header, MAGIC};
+use crate::kdf::KdfLimits;
 use crate::read_at::ReadAt;
 
 /// The head and the spare of a file.
@@ -18,16 +20,15 @@ impl Copies {
     /// Reads both. Fails if this is no file with slots, or not a genuine one.
     pub fn read(file: &(impl ReadAt + ?Sized)) -> Result<Self, Error> {
         let file_len = file.size().map_err(Error::Read)?;
-        let head = read_head(file, file_len);
+        let start = read(file, 0, file_len.min(Head::START_LEN as u64) as usize);
+        let head = start.and_then(|start| read_head(file, file_len, &start));
         if let Err(error @ (Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. })) = head
         {
             return Err(error);
         }
         let spare = read_spare(file, file_len)?;
-        if let (Ok(head), Some(spare)) = (&head, &spare)
-            && head[..=HEADER_LEN] != spare[..=HEADER_LEN]
-        {
-            return Err(Error::HeaderDamaged);
+        if let (Ok(head), Some(spare)) = (&head, &spare) {
+            check_same_beginning(head, spare)?;
         }
         Ok(Self {
             head: head.and_then(|bytes| Head::parse(&bytes)),
@@ -59,14 +60,68 @@ impl Copies {
     }
 }
 
-/// The bytes of the head, with a right checksum.
-fn read_head(file: &(impl ReadAt + ?Sized), file_len: u64) -> Result<Vec<u8>, Error> {
-    let head = read(file, 0, file_len.min(Head::START_LEN as u64) as usize)?;
-    let len = Head::len_from_start(&head)?;
+/// Opens a file with slots, of which the first bytes were read: by its head or, if that fails, by
+/// its spare. `None`: it is intact, and has no slots.
+pub(crate) fn open_at_any_offset(
+    file: &(impl ReadAt + ?Sized),
+    file_len: u64,
+    start: &[u8],
+    keyring: &Keyring,
+    limits: &KdfLimits,
+) -> Result<Option<(Head, Cipher)>, Error> {
+    match Header::from_start(start) {
+        Ok(header) if !header.has_slots() => return Ok(None),
+        Err(error @ (Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. })) => {
+            return Err(error);
+        }
+        _ => {}
+    }
+    let mut opening = Opening::new(keyring, limits);
+    let mut open = |bytes: &Vec<u8>| {
+        let head = Head::parse(bytes).map_err(|error| (true, error))?;
+        let key = opening.open(&head).map_err(|error| (false, error))?;
+        let cipher = head.header().open_with(key.as_bytes()).map_err(|error| (false, error))?;
+        Ok((head, cipher.expect("the head was verified")))
+    };
+    let (head, (is_damaged, error)) = match read_head(file, file_len, start) {
+        Ok(bytes) => match open(&bytes) {
+            Ok(opened) => return Ok(Some(opened)),
+            Err(failed) => (Some(bytes), failed),
+        },
+        Err(error) => (None, (true, error)),
+    };
+    let Some(spare) = read_spare(file, file_len)? else { return Err(error) };
+    if let Some(head) = head {
+        check_same_beginning(&head, &spare)?;
+        if head == spare {
+            return Err(error);
+        }
+    }
+    match open(&spare) {
+        Ok(opened) => Ok(Some(opened)),
+        Err((_, of_spare)) => Err(if is_damaged { of_spare } else { error }),
+    }
+}
+
+/// Both copies are intact. One file key, and one place of the chunks: otherwise someone with the
+/// file key could show two readers two texts.
+fn check_same_beginning(head: &[u8], spare: &[u8]) -> Result<(), Error> {
+    match head[..=HEADER_LEN] == spare[..=HEADER_LEN] {
+        true => Ok(()),
+        false => Err(Error::HeaderDamaged),
+    }
+}
+
+/// The bytes of the head, with a right checksum. `start` is as much of it as was read.
+fn read_head(file: &(impl ReadAt + ?Sized), file_len: u64, start: &[u8]) -> Result<Vec<u8>, Error> {
+    let len = Head::len_from_start(start)?;
     if file_len < len as u64 {
         return Err(Error::Truncated { chunk: None, offset: file_len });
     }
-    let head = read(file, 0, len)?;
+    let head = match start.get(..len) {
+        Some(head) => head.to_vec(),
+        None => read(file, 0, len)?,
+    };
     if has_checksum(&head) { Ok(head) } else { Err(Error::HeaderDamaged) }
 }
 

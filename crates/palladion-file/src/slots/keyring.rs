@@ -69,8 +69,8 @@ pub trait Unlock: Send + Sync {
     ) -> Result<Option<FileKey>, Box<dyn error::Error + Send + Sync>>;
 }
 
-/// Several secrets, any of which may open a file. For [`Secret`](crate::Secret), so that each reader
-/// takes it.
+/// Several secrets, any of which may open a file. It is a [`Secret`](crate::Secret), so that each
+/// reader takes it.
 ///
 /// It encrypts with its first master key, or with its first passphrase if it has no key. To change
 /// keys, put the new one first: old files still open.
@@ -106,6 +106,15 @@ impl Keyring {
     #[must_use]
     pub fn passphrase(mut self, passphrase: Passphrase) -> Self {
         self.passphrases.push(passphrase);
+        self
+    }
+
+    /// Also opens files with key slots, which are [refused](Error::UnsupportedHeader) otherwise:
+    /// everyone who can open such a file, or could ever open one with a slot for the same secret,
+    /// can have written it.
+    #[must_use]
+    pub fn open_slots(mut self) -> Self {
+        self.opens_slots = true;
         self
     }
 
