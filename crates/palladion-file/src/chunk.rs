@@ -281,6 +281,22 @@ impl<R: Read> SealedChunks<R> {
         Self { reader, place }
     }
 
+    /// Returns whether the last chunk was read.
+    pub fn last_seen(&self) -> bool {
+        self.place.last_seen()
+    }
+
+    /// Reads what follows the last chunk: so many bytes at most.
+    pub fn rest(&mut self, most: usize) -> Result<Vec<u8>, Error> {
+        let mut rest = vec![0; most + 1];
+        let len = read_full(&mut self.reader, &mut rest)?;
+        if len > most {
+            return Err(Error::TrailingData { offset: self.place.offset + most as u64 });
+        }
+        rest.truncate(len);
+        Ok(rest)
+    }
+
     /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file;
     /// `None` after the last, when nothing follows it. The buffer has room for a whole chunk, or
     /// for the first if that is the last.

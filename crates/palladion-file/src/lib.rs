@@ -69,6 +69,7 @@ pub mod sans_io;
 mod secret;
 mod seek;
 pub mod slots;
+mod start;
 mod stream;
 mod summary;
 #[cfg(feature = "tokio")]
@@ -91,7 +92,7 @@ pub use secret::{OwnedSecret, Secret};
 pub use seek::SeekReader;
 pub use slots::Keyring;
 pub use stream::{DecryptReader, EncryptWriter};
-pub use summary::Summary;
+pub use summary::{Spare, Summary};
 
 /// Tests the examples in the README and in docs/read-from-the-middle.md.
 #[cfg(doctest)]

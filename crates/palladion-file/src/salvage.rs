@@ -58,7 +58,7 @@ pub(crate) fn run(
     let mut window = Window::new(input, size)?;
     let mut finder = Finder::new(cipher, size)?;
     let mut found = Salvaged {
-        intact: Summary { algorithm: header.algorithm, bytes: 0, chunks: 0 },
+        intact: Summary::new(header.algorithm),
         missing: Vec::new(),
         has_end: false,
         has_trailing_data: false,

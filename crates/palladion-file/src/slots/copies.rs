@@ -105,7 +105,7 @@ pub(crate) fn open_at_any_offset(
 
 /// Both copies are intact. One file key, and one place of the chunks: otherwise someone with the
 /// file key could show two readers two texts.
-fn check_same_beginning(head: &[u8], spare: &[u8]) -> Result<(), Error> {
+pub(crate) fn check_same_beginning(head: &[u8], spare: &[u8]) -> Result<(), Error> {
     match head[..=HEADER_LEN] == spare[..=HEADER_LEN] {
         true => Ok(()),
         false => Err(Error::HeaderDamaged),
