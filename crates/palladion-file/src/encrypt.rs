@@ -58,9 +58,9 @@ impl<'a> Encryptor<'a> {
         Self::to(For::Secret(secret.into()))
     }
 
-    /// Encrypts a file that several secrets can open: one for each of these slots. It is 8 KiB larger
-    /// than others, or more with many slots. What the documentation of [`slots`](crate::slots) says
-    /// of such files is worth reading first. The cost of a passphrase is that of its slot.
+    /// Encrypts a file that several secrets can open: one for each of these slots. The file is
+    /// 8 KiB larger than others, or more with many slots. Read first what [`slots`](crate::slots)
+    /// says of such files. The cost of a passphrase is that of its slot.
     ///
     /// ```
     /// use palladion_file::slots::NewSlot;

@@ -162,7 +162,7 @@ impl fmt::Display for Error {
                 write!(f, "version {version} of the format is not supported")
             }
             Error::UnsupportedHeader { field: "key source", value: 2 } => {
-                write!(f, "the file has key slots, which this reader was not asked to open")
+                write!(f, "the file has key slots, which this reader does not open")
             }
             Error::UnsupportedHeader { field, value } => {
                 write!(f, "the header has an unsupported {field}: {value}")

@@ -69,7 +69,7 @@ pub(crate) struct Slots {
 }
 
 impl Start {
-    /// Reads the header and, if the file has slots and the secret opens these, the rest of the head.
+    /// Reads the header and, if the file has slots and the secret opens them, the rest of the head.
     pub fn read(
         input: &mut impl Read,
         secret: Secret<'_>,

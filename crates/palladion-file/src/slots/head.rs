@@ -33,7 +33,7 @@ const WRAPPED_LEN: usize = 96;
 pub const MAX_PER_KIND: usize = 8;
 
 /// Makes slots for age's recipients.
-pub trait Lock {
+pub trait Lock: Send + Sync {
     /// Returns an age file, binary and without an `scrypt` stanza, whose plaintext is the key's
     /// [32 bytes](FileKey::as_bytes). It may have at most 65535 bytes.
     ///
@@ -156,7 +156,7 @@ impl Header {
         let (wrapped, rest) = rest.split_first_chunk::<32>()?;
         let (check, extra) = rest.split_first_chunk::<32>()?;
         let pad = self.pad(slot.number(), salt, ikm, extra);
-        bool::from(pad[32..].ct_eq(check)).then(|| FileKey::from(*xor(&pad, wrapped)))
+        bool::from(pad[32..].ct_eq(check)).then(|| FileKey(xor(&pad, wrapped)))
     }
 
     fn pad(&self, kind: u8, salt: &[u8; 32], ikm: &MasterKey, extra: &[u8]) -> Zeroizing<[u8; 64]> {
@@ -280,7 +280,7 @@ impl Head {
     pub fn len_from_start(start: &[u8]) -> Result<usize, Error> {
         if !Header::from_start(start)?.has_slots() {
             let value = start[10].into();
-            return Err(Error::UnsupportedHeader { field: "key source, without slots", value });
+            return Err(Error::UnsupportedHeader { field: "key source", value });
         }
         let truncated = Error::Truncated { chunk: None, offset: start.len() as u64 };
         let log2 = start.get(..START).ok_or(truncated)?[LOG2];

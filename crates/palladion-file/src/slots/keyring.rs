@@ -13,7 +13,7 @@ use crate::passphrase::Passphrase;
 
 /// The key of a file with key slots: 32 random bytes.
 #[derive(Clone)]
-pub struct FileKey(Zeroizing<[u8; 32]>);
+pub struct FileKey(pub(crate) Zeroizing<[u8; 32]>);
 
 impl FileKey {
     /// Generates a key.
@@ -22,7 +22,9 @@ impl FileKey {
     ///
     /// [`Error::NoRandomness`].
     pub fn generate() -> Result<Self, Error> {
-        MasterKey::generate().map(|key| Self::from(*key.as_bytes()))
+        let mut key = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *key).map_err(Error::no_randomness)?;
+        Ok(Self(key))
     }
 
     /// Returns the bytes, which are all that is needed to read and to change the file.
@@ -56,8 +58,9 @@ impl fmt::Debug for FileKey {
 
 /// Opens slots that age's recipients were used for.
 pub trait Unlock: Send + Sync {
-    /// Decrypts an age file that [`Lock`] returned, or another program wrote. `None` means that it
-    /// is for others. This is called for each such slot, at most 16 times for a file.
+    /// Decrypts an age file that [`Lock`](crate::slots::Lock) returned, or another program wrote.
+    /// `None` means that it is for others. This is called for each slot of that kind, at most 16
+    /// times for a file.
     ///
     /// # Errors
     ///

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use sha2::{Digest, Sha256};
+
 use super::copies::Copies;
 use super::open::Opening;
 use super::*;
@@ -320,6 +322,40 @@ fn a_new_file_with_more_room() {
     assert_eq!(new[len..new.len() - len], old[H..old.len() - H]);
     assert_eq!(openers(&new, 1..50), (1..40).collect::<Vec<_>>());
     assert!(self::rewrap(&new, &with_key(39)).unwrap().are_same());
+}
+
+/// Whatever a head says, as long as its checksum is right.
+#[test]
+fn hostile_heads() {
+    let random = &mut Random(4);
+    let words = Passphrase::new("words");
+    let slots = [NewSlot::Key(&key(1)), NewSlot::Passphrase(&words, cheap(1))];
+    let slots = [slots[0], slots[1], NewSlot::Age(&Plain(1, 33))];
+    let good = head_for(&slots).as_bytes().to_vec();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let keyring = with_key(1).passphrase(words.clone()).unlock(Open(1, calls));
+    let limits = KdfLimits::with_memory(64);
+    let (mut parsed, mut refused) = (0, 0);
+    for _ in 0..5000 {
+        let mut bytes = good.clone();
+        for _ in 0..random.within(1..4) {
+            let at = random.within(129..144 + 260);
+            bytes[at] = if random.below(2) == 0 { random.number() as u8 } else { 0 };
+        }
+        let sum = Sha256::digest(&bytes[..H - 32]);
+        bytes[H - 32..].copy_from_slice(&sum);
+        match Head::parse(&bytes) {
+            Ok(head) => {
+                assert_eq!(head.as_bytes(), bytes);
+                let opened = head.open(&keyring, &limits);
+                assert!(bytes == good || opened.is_err(), "{head:?}");
+                parsed += 1;
+            }
+            Err(Error::UnsupportedHeader { .. }) => refused += 1,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    assert!(parsed > 1000 && refused > 100, "{parsed} {refused}");
 }
 
 #[test]
