@@ -19,6 +19,14 @@ pub enum Secret<'a> {
 }
 
 impl<'a> Secret<'a> {
+    /// What opens key slots, if that was asked for.
+    pub(crate) fn keyring_for_slots(self) -> Option<&'a Keyring> {
+        match self {
+            Secret::Keyring(keyring) if keyring.opens_slots => Some(keyring),
+            _ => None,
+        }
+    }
+
     pub(crate) fn keys_and_passphrases(self) -> (&'a [MasterKey], &'a [Passphrase]) {
         match self {
             Secret::Key(key) => (slice::from_ref(key), &[]),

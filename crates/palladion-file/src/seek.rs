@@ -112,10 +112,7 @@ impl<S: ReadAt> SeekReader<S> {
         source: S,
     ) -> Result<Self, Error> {
         let (secret, file_len) = (secret.into(), source.size().map_err(Error::Read)?);
-        let slots = match secret {
-            Secret::Keyring(keyring) => keyring.opens_slots.then_some(keyring),
-            _ => None,
-        };
+        let slots = secret.keyring_for_slots();
         let start_len = slots.map_or(Opening::START_LEN, |_| Head::MIN_LEN + FRAME_LEN);
         let mut start = vec![0; file_len.min(start_len as u64) as usize];
         let len = read_start(&source, &mut start, 0)?;

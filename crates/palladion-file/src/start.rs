@@ -69,29 +69,49 @@ pub(crate) struct Slots {
 }
 
 impl Start {
-    /// Reads the header and, if the file has slots and the secret opens them, the rest of the head.
+    /// Returns how long the start is, as far as its first bytes tell.
+    pub fn len(bytes: &[u8], secret: Secret<'_>) -> Result<usize, Error> {
+        match secret.keyring_for_slots() {
+            Some(_) if bytes.len() < HEADER_LEN => Ok(HEADER_LEN),
+            Some(_) if !Header::from_start(bytes)?.has_slots() => Ok(HEADER_LEN),
+            Some(_) if bytes.len() < Head::START_LEN => Ok(Head::START_LEN),
+            Some(_) => Head::len_from_start(bytes),
+            None => Ok(HEADER_LEN),
+        }
+    }
+
+    /// Opens the start, or gives the error of one that is not complete.
+    pub fn open(bytes: &[u8], secret: Secret<'_>, limits: &KdfLimits) -> Result<Self, Error> {
+        let header = Header::from_start(bytes)?;
+        let (cipher, slots) = match secret.keyring_for_slots() {
+            Some(keyring) if header.has_slots() => {
+                let head = Head::parse(bytes)?;
+                let file_key = head.open(keyring, limits)?;
+                let cipher = header.open_with(file_key.as_bytes())?;
+                (cipher.expect("the head was verified"), Some(Slots { head, file_key }))
+            }
+            _ => (header.open(secret, limits)?, None),
+        };
+        let (algorithm, chunk_size) = (header.algorithm, header.chunk_size);
+        Ok(Self { cipher, algorithm, chunk_size, slots })
+    }
+
+    /// Reads the start, and opens it.
     pub fn read(
         input: &mut impl Read,
         secret: Secret<'_>,
         limits: &KdfLimits,
     ) -> Result<Self, Error> {
-        let header = Header::read(input)?;
-        let (algorithm, chunk_size) = (header.algorithm, header.chunk_size);
-        let keyring = match secret {
-            Secret::Keyring(keyring) if header.has_slots() && keyring.opens_slots => keyring,
-            _ => {
-                let cipher = header.open(secret, limits)?;
-                return Ok(Self { cipher, algorithm, chunk_size, slots: None });
+        let mut bytes = Vec::new();
+        loop {
+            let (read, len) = (bytes.len(), Self::len(&bytes, secret)?);
+            bytes.resize(len, 0);
+            let more = read_full(input, &mut bytes[read..])?;
+            bytes.truncate(read + more);
+            if more == 0 || bytes.len() < len {
+                return Self::open(&bytes, secret, limits);
             }
-        };
-        let mut bytes = header.as_bytes().to_vec();
-        fill(&mut bytes, Head::START_LEN, input)?;
-        let len = Head::len_from_start(&bytes)?;
-        fill(&mut bytes, len, input)?;
-        let head = Head::parse(&bytes)?;
-        let file_key = head.open(keyring, limits)?;
-        let cipher = header.open_with(file_key.as_bytes())?.expect("the head was verified");
-        Ok(Self { cipher, algorithm, chunk_size, slots: Some(Slots { head, file_key }) })
+        }
     }
 
     /// The place of the first chunk.
@@ -99,15 +119,6 @@ impl Start {
         let start = self.slots.as_ref().map_or(HEADER_LEN, Slots::len);
         Place::new(self.chunk_size, 0, start as u64)
     }
-}
-
-/// Reads until there are so many bytes, or the input ends.
-fn fill(bytes: &mut Vec<u8>, len: usize, input: &mut impl Read) -> Result<(), Error> {
-    let start = bytes.len();
-    bytes.resize(len, 0);
-    let read = read_full(input, &mut bytes[start..])?;
-    bytes.truncate(start + read);
-    Ok(())
 }
 
 impl Slots {
