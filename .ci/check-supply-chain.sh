@@ -50,8 +50,8 @@ minimal() {
     sed -i '/"crates\/palladion-\(bench\|rustls\)",/d; /"bindings\//d' Cargo.toml
     cargo +nightly update --quiet -Zdirect-minimal-versions
     CARGO_TARGET_DIR=$target/minimal cargo check --quiet --locked --all-features \
-        -p palladion -p palladion-file -p palladion-raf -p palladion-capi -p palladion-cli \
-        -p palladion-aegis -p palladion-object-store
+        -p palladion -p palladion-file -p palladion-output -p palladion-raf -p palladion-capi \
+        -p palladion-cli -p palladion-aegis -p palladion-object-store
 }
 
 reproducible() {

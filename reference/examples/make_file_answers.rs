@@ -6,6 +6,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
+use palladion_reference::file::slots::{
+    Opener, at_any_offset, costs, from_start, head, sealed, slot, with_checksum as with_sum, wrap,
+};
 use palladion_reference::file::{
     Cipher, HEADER_LEN, OVERHEAD, Reader, Secret, fields, header, with_checksum,
 };
@@ -55,6 +58,16 @@ fn set_field(fields: [u8; 64], at: usize, new: &[u8]) -> [u8; 64] {
 
 fn flip(bytes: &[u8], at: usize) -> Vec<u8> {
     set(bytes, at, &[bytes[at] ^ 0x10])
+}
+
+/// What a reader from the middle says: about the file, and about each chunk.
+fn from_middle(reader: &Reader, file: &[u8]) -> (String, String) {
+    let (count, len) = match reader.from_middle(file) {
+        Ok(opened) => opened,
+        Err(error) => return (error.into(), "-".into()),
+    };
+    let read = |chunk| reader.read(file, chunk, count).err().unwrap_or("ok");
+    (format!("ok:{len}"), (0..count).map(read).collect::<Vec<_>>().join(","))
 }
 
 /// The text file, being written.
@@ -133,16 +146,9 @@ impl Answers {
             "key" => Secret::Key(counting(0)),
             _ => Secret::Passphrase(stretched()),
         };
-        let (mut released, mut middle, mut chunks) = (0, String::new(), "-".to_string());
+        let (mut released, mut middle, mut chunks) = (0, String::new(), "-".into());
         let start = Reader::new(file, given).and_then(|reader| {
-            middle = match reader.from_middle(file) {
-                Ok((count, len)) => {
-                    let read = |chunk| reader.read(file, chunk, count).err().unwrap_or("ok");
-                    chunks = (0..count).map(read).collect::<Vec<_>>().join(",");
-                    format!("ok:{len}")
-                }
-                Err(error) => error.into(),
-            };
+            (middle, chunks) = from_middle(&reader, file);
             let (plaintext, end) = reader.from_start(file);
             assert_eq!(plaintext, text(0, plaintext.len()), "{name}");
             released = plaintext.len();
@@ -153,6 +159,25 @@ impl Answers {
         let middle = if middle.is_empty() { start } else { &middle };
         let pieces = self.pieces(file);
         writeln!(self.out, "file {name} {secret} {start}:{released} {middle} {chunks}{pieces}")
+            .unwrap();
+    }
+
+    /// A file with key slots, and what the readers that open these say.
+    fn with_slots(&mut self, name: &str, secret: &str, file: &[u8]) {
+        assert!(self.files.insert(name.into()), "{name}");
+        let opener = match secret {
+            "key" => Opener::new(Secret::Key(counting(0)), CHEAP),
+            _ => Opener::new(Secret::Passphrase(stretched()), CHEAP),
+        };
+        let (plaintext, start) = from_start(file, opener.clone());
+        assert_eq!(plaintext, text(0, plaintext.len()), "{name}");
+        let (start, released) = (start.unwrap_or_else(|error| error), plaintext.len());
+        let (middle, chunks) = match at_any_offset(file, opener) {
+            Ok((reader, file)) => from_middle(&reader, file),
+            Err(error) => (error.into(), "-".into()),
+        };
+        let pieces = self.pieces(file);
+        writeln!(self.out, "slots {name} {secret} {start}:{released} {middle} {chunks}{pieces}")
             .unwrap();
     }
 
@@ -277,6 +302,148 @@ impl Answers {
             self.key(&format!("{name}-frame-{chunk}-{}{last}", word & !LAST), &[&file]);
         }
     }
+}
+
+/// The key of the files with slots.
+fn file_key() -> [u8; 32] {
+    counting(0x40)
+}
+
+/// Files with key slots. The secrets are those of the other files.
+fn slots(a: &mut Answers) {
+    let f = fields(5, 2, 10, &counting(0x80), [0; 3]);
+    let cipher = Cipher::derive(&f, &file_key()).0;
+    let h = a.name("slots-header", header(&f, &file_key()));
+    let parts = [(false, 1024), (false, 1024), (true, 476)];
+    let parts = (0..).zip(parts).map(|(n, (last, len))| {
+        a.name(&format!("slots-chunk{n}"), cipher.seal(n, last, &text(1024 * n as usize, len)))
+    });
+    let chunks = parts.collect::<Vec<_>>().concat();
+    let wrapped = |kind, ikm: u8, salt, extra: &[u8]| {
+        let ikm = if (kind, ikm) == (2, 0) { stretched() } else { counting(ikm) };
+        wrap(&f, kind, &ikm, &file_key(), &[salt; 32], extra)
+    };
+    let cheap = costs(CHEAP);
+    let key = a.name("slots-key", wrapped(1, 0, 1, b""));
+    let other = a.name("slots-other-key", wrapped(1, 1, 2, b""));
+    let phrase = a.name("slots-passphrase", wrapped(2, 0, 3, &cheap));
+    let head = |log2, sequence, slots: &[&[u8]]| head(&h, &file_key(), log2, sequence, slots);
+    let join = |first: &[u8], last: &[u8]| [first, &chunks, last].concat();
+    let both = |head: &[u8]| join(head, head);
+
+    a.comment("Files with key slots.");
+    let usual = a.name("slots-head", head(12, 1, &[&key]));
+    let file = both(&usual);
+    a.with_slots("slots-key", "key", &file);
+    a.with_slots("slots-of-a-key-for-a-passphrase", "passphrase", &file);
+    let all = both(&head(12, 7, &[&other, &phrase, &key]));
+    a.with_slots("slots-key-of-three", "key", &all);
+    a.with_slots("slots-passphrase-of-three", "passphrase", &all);
+    a.with_slots("slots-other-key", "key", &both(&head(12, 1, &[&other])));
+    let empty = [&usual[..], &cipher.seal(0, true, b""), &usual].concat();
+    a.with_slots("slots-empty", "key", &empty);
+    let larger = head(13, 1, &[&key]);
+    a.with_slots("slots-8-KiB", "key", &both(&larger));
+    let most: Vec<_> = (0..27).map(|n| wrapped(1, 1 + n, n, b"")).collect();
+    let most: Vec<&[u8]> = most.iter().map(Vec::as_slice).chain([&key[..]]).collect();
+    let most = a.name("slots-head-28", head(12, 1, &most));
+    a.with_slots("slots-28", "key", &both(&most));
+
+    a.comment("Slots that are skipped.");
+    let unknown = slot(99, b"what a later version may have");
+    a.with_slots("slots-unknown-kind", "key", &both(&head(12, 1, &[&unknown, &key])));
+    a.with_slots("slots-kind-0", "key", &both(&head(12, 1, &[&slot(0, b""), &key])));
+    a.with_slots("slots-no-age-file", "key", &both(&head(12, 1, &[&slot(3, b"age?"), &key])));
+    a.with_slots("slots-short-body", "key", &both(&head(12, 1, &[&slot(1, &key[4..99]), &key])));
+    a.with_slots("slots-long-body", "key", &both(&head(12, 1, &[&slot(1, &phrase[4..])])));
+    a.with_slots("slots-byte-1", "key", &both(&head(12, 1, &[&set(&key, 1, &[1])])));
+    let of_other_file = wrap(&f, 1, &counting(0), &counting(9), &[4; 32], b"");
+    a.with_slots("slots-other-F", "key", &both(&head(12, 1, &[&of_other_file, &key])));
+    a.with_slots("slots-only-other-F", "key", &both(&head(12, 1, &[&of_other_file])));
+    for at in [4, 40, 70] {
+        let slot = flip(&key, at);
+        a.with_slots(&format!("slots-bad-{at}"), "key", &both(&head(12, 1, &[&slot])));
+    }
+    for (name, invalid) in [("passes", [8, 0, 1]), ("lanes", [8, 1, 0]), ("memory", [7, 1, 1])] {
+        let slot = wrapped(2, 1, 5, &costs(invalid));
+        let file = both(&head(12, 1, &[&slot, &phrase]));
+        a.with_slots(&format!("slots-invalid-{name}"), "passphrase", &file);
+    }
+    let others = (0..9).map(|n| a.name(&format!("slots-other-{n}"), wrapped(2, 1, n, &cheap)));
+    let others: Vec<_> = others.collect();
+    let nine = |ours: usize| {
+        let mut slots: Vec<&[u8]> = others.iter().map(Vec::as_slice).collect();
+        slots[ours] = &phrase;
+        both(&head(12, 1, &slots))
+    };
+    a.with_slots("slots-eighth-passphrase", "passphrase", &nine(7));
+    a.with_slots("slots-ninth-passphrase", "passphrase", &nine(8));
+    let costly = wrapped(2, 1, 6, &costs([8, 17, 1]));
+    a.with_slots("slots-too-costly", "passphrase", &both(&head(12, 1, &[&costly])));
+    a.with_slots("slots-one-too-costly", "passphrase", &both(&head(12, 1, &[&costly, &phrase])));
+    a.with_slots("slots-too-costly-for-a-key", "key", &both(&head(12, 1, &[&costly])));
+
+    a.comment("One copy is damaged, or both are.");
+    let start = usual.len() + chunks.len();
+    for at in [0, 4, 8, 10, 20, 70, 100, 128, 129, 140, 148, 1000, 4032, 4064, 4095] {
+        a.with_slots(&format!("slots-flip-head-{at}"), "key", &flip(&file, at));
+        a.with_slots(&format!("slots-flip-spare-{at}"), "key", &flip(&file, start + at));
+    }
+    a.with_slots("slots-flip-both", "key", &flip(&flip(&file, 300), start + 900));
+    a.with_slots("slots-flip-chunk", "key", &flip(&flip(&file, 300), 4096 + 1500));
+    let forged = with_sum(&set(&usual[..4064], 136, &[2]));
+    a.with_slots("slots-forged-head", "key", &join(&forged, &usual));
+    a.with_slots("slots-forged-spare", "key", &join(&usual, &forged));
+    a.with_slots("slots-forged-both", "key", &both(&forged));
+
+    a.comment("The copies are not the same.");
+    let second = head(12, 2, &[&other]);
+    a.with_slots("slots-newer-spare", "key", &join(&usual, &second));
+    a.with_slots("slots-newer-head", "key", &join(&second, &usual));
+    a.with_slots("slots-added", "passphrase", &join(&usual, &head(12, 2, &[&key, &phrase])));
+    a.with_slots("slots-two-lengths", "key", &join(&second, &larger));
+    a.with_slots("slots-two-lengths-head", "key", &join(&larger, &second));
+    let f2 = fields(5, 2, 11, &counting(0x80), [0; 3]);
+    let slot2 = wrap(&f2, 1, &counting(0), &file_key(), &[1; 32], b"");
+    let header2 = header(&f2, &file_key());
+    let head2 = palladion_reference::file::slots::head(&header2, &file_key(), 12, 1, &[&slot2]);
+    a.with_slots("slots-two-headers", "key", &join(&second, &head2));
+    a.with_slots("slots-other-header-in-spare", "key", &join(&usual, &head2));
+
+    a.comment("Cut, or something follows.");
+    for at in [128, 143, 144, 2000, 4095, 4096, 4099, 4100, 5156, 5157, start - 1] {
+        a.with_slots(&format!("slots-cut-{at}"), "key", &file[..at]);
+    }
+    for at in [0, 1, 476, 2000, 4095] {
+        a.with_slots(&format!("slots-cut-spare-{at}"), "key", &file[..start + at]);
+    }
+    a.with_slots("slots-and-1", "key", &[&file[..], &[0]].concat());
+    a.with_slots("slots-and-spare", "key", &[&file[..], &usual].concat());
+    a.with_slots("slots-without-head", "key", &file[4096..]);
+
+    a.comment("Heads that someone with F wrote.");
+    let changed = |at, new: &[u8]| sealed(&set(&usual[..4032], at, new), &file_key());
+    let changes: [(usize, &[u8]); 13] = [
+        (128, &[0]),
+        (128, &[11]),
+        (128, &[13]),
+        (128, &[21]),
+        (129, &[0]),
+        (129, &[2]),
+        (130, &[1]),
+        (131, &[1]),
+        (132, &[99]),
+        (132, &[101]),
+        (132, &[255; 4]),
+        (132, &[0xd1, 0x0f]),
+        (1000, &[1]),
+    ];
+    for (at, new) in changes {
+        let name = format!("slots-{at}-is-{}", hex(new));
+        a.with_slots(&name, "key", &both(&changed(at, new)));
+    }
+    a.with_slots("slots-none", "key", &both(&head(12, 1, &[])));
+    a.with_slots("slots-last-sequence", "key", &both(&head(12, u64::MAX, &[&key])));
 }
 
 /// The contents of the file.
@@ -476,6 +643,8 @@ pub fn contents() -> String {
     a.key("swapped-and-cut", &[&cut(join(&[&f[1], &f[0], &l2]), 1)]);
     a.key("twice-and-cut-at-chunk", &[&join(&[&f[0], &f[1], &f[1]])]);
     a.key("flip-6-and-7", &[&flip(&flip(&eight, at(6) + 9), end - 1)]);
+
+    slots(a);
 
     for error in [
         "not-palladion",

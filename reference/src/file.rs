@@ -3,6 +3,8 @@
 //!
 //! Argon2id is not here: [`Secret::Passphrase`] holds what it gave.
 
+pub mod slots;
+
 use crate::Aegis;
 use crate::Family::{Aegis128, Aegis256};
 use crate::hash::sha256;
@@ -125,11 +127,17 @@ pub fn write(fields: &[u8; 64], ikm: &[u8; 32], text: &[u8]) -> Vec<u8> {
     file
 }
 
+fn refuse(when: bool, why: Refused) -> Result<(), Refused> {
+    if when { Err(why) } else { Ok(()) }
+}
+
 /// A file that a reader has opened.
 #[derive(Clone, Debug)]
 pub struct Reader {
     cipher: Cipher,
     size: usize,
+    /// Where chunk 0 begins.
+    start: usize,
 }
 
 /// A chunk that was opened.
@@ -141,7 +149,27 @@ struct Chunk {
 impl Reader {
     /// Section "Reading", steps 1 to 7.
     pub fn new(file: &[u8], secret: Secret) -> Result<Self, Refused> {
-        let refuse = |when: bool, why: Refused| if when { Err(why) } else { Ok(()) };
+        let header = Self::header(file)?;
+        refuse(header[10] == 2, "unsupported-header")?;
+        let word = |at: usize| {
+            u64::from(u32::from_le_bytes(header[at..at + 4].try_into().expect("4 bytes")))
+        };
+        let (memory, passes, lanes) = (word(48), word(52), word(56));
+        let ikm = match (secret, header[10]) {
+            (Secret::Key(ikm), 0) | (Secret::Passphrase(ikm), 1) => ikm,
+            (Secret::Key(_), _) => return Err("needs-passphrase"),
+            (Secret::Passphrase(_), _) => return Err("needs-key"),
+        };
+        let limits = [(memory, 1 << 20), (passes, 16), (lanes, 16), (memory * passes, 4 << 20)];
+        refuse(limits.iter().any(|(cost, limit)| cost > limit), "too-costly")?;
+        let fields = header[..64].try_into().expect("64 bytes");
+        let (cipher, commitment) = Cipher::derive(fields, &ikm);
+        refuse(header[64..96] != commitment, "wrong-key")?;
+        Ok(Self { cipher, size: 1 << header[11], start: HEADER_LEN })
+    }
+
+    /// Steps 1 to 4: the header.
+    fn header(file: &[u8]) -> Result<&[u8], Refused> {
         let magic = file.len().min(4);
         refuse(file[..magic] != MAGIC[..magic], "not-palladion")?;
         refuse(file.len() < HEADER_LEN, "truncated")?;
@@ -153,29 +181,18 @@ impl Reader {
             u64::from(u32::from_le_bytes(header[at..at + 4].try_into().expect("4 bytes")))
         };
         let (memory, passes, lanes) = (word(48), word(52), word(56));
-        let passphrase = header[10] == 1;
-        let costs = match passphrase {
-            true => passes >= 1 && (1..1 << 24).contains(&lanes) && memory >= 8 * lanes,
-            false => zero(48, 60),
+        let costs = match header[10] {
+            1 => passes >= 1 && (1..1 << 24).contains(&lanes) && memory >= 8 * lanes,
+            _ => zero(48, 60),
         };
         let supported = (1..=6).contains(&header[9])
-            && header[10] <= 1
+            && header[10] <= 2
             && (10..=24).contains(&header[11])
             && zero(12, 16)
             && zero(60, 64)
             && costs;
         refuse(!supported, "unsupported-header")?;
-        let ikm = match (secret, passphrase) {
-            (Secret::Key(ikm), false) | (Secret::Passphrase(ikm), true) => ikm,
-            (Secret::Key(_), true) => return Err("needs-passphrase"),
-            (Secret::Passphrase(_), false) => return Err("needs-key"),
-        };
-        let limits = [(memory, 1 << 20), (passes, 16), (lanes, 16), (memory * passes, 4 << 20)];
-        refuse(limits.iter().any(|(cost, limit)| cost > limit), "too-costly")?;
-        let fields = header[..64].try_into().expect("64 bytes");
-        let (cipher, commitment) = Cipher::derive(fields, &ikm);
-        refuse(header[64..96] != commitment, "wrong-key")?;
-        Ok(Self { cipher, size: 1 << header[11] })
+        Ok(header)
     }
 
     /// Step 8: the chunk with this counter at the beginning of `rest`, which is the file from there
@@ -200,7 +217,14 @@ impl Reader {
 
     /// Steps 8 and 9: the plaintext that is released, and how it ends.
     pub fn from_start(&self, file: &[u8]) -> (Vec<u8>, Result<(), Refused>) {
-        let (mut text, mut at) = (Vec::new(), HEADER_LEN);
+        let (text, end) = self.chunks(file);
+        let is_end = |at| refuse(at != file.len(), "trailing-data");
+        (text, end.and_then(is_end))
+    }
+
+    /// Step 8 for all chunks: the plaintext, and where the last one ends.
+    fn chunks(&self, file: &[u8]) -> (Vec<u8>, Result<usize, Refused>) {
+        let (mut text, mut at) = (Vec::new(), self.start);
         for counter in 0.. {
             match self.chunk(counter, &file[at..]) {
                 Err(error) => return (text, Err(error)),
@@ -208,8 +232,7 @@ impl Reader {
                     at += chunk.text.len() + OVERHEAD;
                     text.extend(chunk.text);
                     if chunk.last {
-                        let end = if at == file.len() { Ok(()) } else { Err("trailing-data") };
-                        return (text, end);
+                        return (text, Ok(at));
                     }
                 }
             }
@@ -219,7 +242,7 @@ impl Reader {
 
     /// Returns where a chunk begins.
     fn place(&self, chunk: usize) -> usize {
-        HEADER_LEN + chunk * (self.size + OVERHEAD)
+        self.start + chunk * (self.size + OVERHEAD)
     }
 
     /// The frame at the place of this chunk says that the chunk is full and not the last.
@@ -230,7 +253,7 @@ impl Reader {
     /// Section "Reading from the middle", "Opening": the number of chunks, and the length of the
     /// plaintext.
     pub fn from_middle(&self, file: &[u8]) -> Result<(usize, usize), Refused> {
-        let body = file.len() - HEADER_LEN;
+        let body = file.len() - self.start;
         let (full, rest) = (body / (self.size + OVERHEAD), body % (self.size + OVERHEAD));
         let end = if rest == 0 && full > 0 { full - 1 } else { full };
         if end > 0 && !self.goes_on(file, 0) {

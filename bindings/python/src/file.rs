@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use palladion_file::sans_io::Layout;
 use palladion_file::{
     ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams,
-    KeyFileError, MasterKey, OwnedSecret, Passphrase, Summary, open_to_others, output,
+    KeyFileError, MasterKey, OwnedSecret, Passphrase, Summary,
 };
+use palladion_output::{self as output, open_to_others};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -295,12 +296,8 @@ impl Run {
                 let stops = move || interrupted.load(Ordering::Relaxed) || run.is_stopped();
                 passphrase.clone().interruptible(stops).into()
             }
+            other => other.clone(),
         }
-    }
-
-    pub fn passphrase(self: &Arc<Self>, passphrase: &Passphrase) -> Passphrase {
-        let run = self.clone();
-        passphrase.clone().interruptible(move || run.is_stopped())
     }
 
     fn is_stopped(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Output files that appear only once they are complete: [`palladion_file::output`], which has the
+//! Output files that appear only once they are complete: [`palladion_output`], which has the
 //! rule, with Python's exceptions.
 
 use std::fs::{self, File, Metadata};
@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use palladion_file::output::{self, Access, Cause, Error, Target};
+use palladion_output::{self as output, Access, Cause, Error, Target};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use palladion_file::sans_io::Sealer;
-use palladion_file::{DecryptReader, Error, HEADER_LEN, ReadAt, SeekReader, output};
+use palladion_file::{DecryptReader, Error, HEADER_LEN, ReadAt, SeekReader};
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -161,7 +161,7 @@ impl FileReader {
         let (source, object) = match source {
             Place::Path(path) => {
                 let open = || {
-                    let mut file = output::open_input(&path)?;
+                    let mut file = palladion_output::open_input(&path)?;
                     let start = file.stream_position()?;
                     Ok(Source::File(file, start))
                 };

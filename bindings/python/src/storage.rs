@@ -5,7 +5,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use palladion_file::output::is_replaced;
+use palladion_output::is_replaced;
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
 use palladion_raf::{Shared, Storage};
 use pyo3::exceptions::{PyEOFError, PyOSError, PyValueError};

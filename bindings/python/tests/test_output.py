@@ -1,4 +1,4 @@
-"""Output files: what names mean, what is refused, forks. The rule is in palladion_file::output."""
+"""Output files: what names mean, what is refused, forks. The rule is in palladion_output."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Seek};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use palladion_file::output::{Target, descriptor};
+use palladion_output::{Target, descriptor};
 
 use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::streams;

@@ -6,8 +6,8 @@ use std::fs::{self, DirBuilder, Metadata};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use palladion_file::output::{descriptor, refuse_inputs};
-use palladion_file::{KeyFileError, MasterKey, Passphrase, Secret, open_to_others};
+use palladion_file::{KeyFileError, MasterKey, Passphrase, Secret};
+use palladion_output::{descriptor, open_to_others, refuse_inputs};
 use zeroize::Zeroizing;
 
 use crate::args::{FingerprintArgs, KeygenArgs};

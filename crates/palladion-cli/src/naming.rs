@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-use palladion_file::output::refuse_inputs;
+use palladion_output::refuse_inputs;
 
 use crate::args::InOutArgs;
 use crate::failure::{Failure, Result, quoted};

@@ -1,12 +1,12 @@
 //! The output of a command: a file that appears once it is complete, or standard output.
-//! [`palladion_file::output`] says what names mean and what is refused.
+//! [`palladion_output`] says what names mean and what is refused.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 
-pub use palladion_file::output::Access;
-use palladion_file::output::{self, Cause, Error, Target};
+pub use palladion_output::Access;
+use palladion_output::{self as output, Cause, Error, Target};
 
 use crate::failure::{Failure, Result, quoted, tell};
 use crate::input::is_standard;

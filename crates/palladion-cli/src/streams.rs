@@ -36,7 +36,7 @@ pub fn output() -> io::Result<File> {
 /// output. Fails if it is closed.
 pub fn handed_over(number: u32) -> io::Result<File> {
     closed::check(number as usize)?;
-    palladion_file::output::inherited(number)
+    palladion_output::inherited(number)
 }
 
 /// Lets a pipe hold more, because each time that it is full or empty a program has to wait for the

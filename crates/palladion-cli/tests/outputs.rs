@@ -1,4 +1,4 @@
-//! Names of descriptors, and outputs that cannot be replaced: the rule of `palladion_file::output`.
+//! Names of descriptors, and outputs that cannot be replaced: the rule of `palladion_output`.
 #![cfg(unix)]
 
 use std::fs;

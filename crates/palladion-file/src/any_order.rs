@@ -3,11 +3,16 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::chunk::{Chunk, FRAME_LEN, Place};
+use palladion::Algorithm;
+
+use crate::chunk::{Chunk, ChunkSize, FRAME_LEN, Place};
 use crate::cipher::Cipher;
+use crate::error::Error;
 use crate::header::{HEADER_LEN, Header};
+use crate::kdf::KdfLimits;
 use crate::layout::{self, Layout};
-use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
+use crate::secret::Secret;
+use crate::slots::head::Head;
 
 /// Opens a file whose chunks are then read in any order. It says which bytes of the file it wants
 /// and checks them: the first frame, and the last chunk, which proves that the file ends there. If
@@ -39,6 +44,9 @@ pub struct Opening {
     cipher: Cipher,
     algorithm: Algorithm,
     size: ChunkSize,
+    /// Where the first chunk begins.
+    start: u64,
+    /// Without the spare of a file with slots.
     file_len: u64,
     /// The chunk at the end of the file, or the one that would come there.
     end: u64,
@@ -78,17 +86,44 @@ impl Opening {
     ) -> Result<Self, Error> {
         let header = Header::from_start(start)?;
         let cipher = header.open(secret.into(), limits)?;
+        Self::of_chunks(&header, cipher, HEADER_LEN, start, file_len)
+    }
+
+    /// Like [`new`](Self::new), for a file whose slots were opened.
+    pub(crate) fn of_slots(
+        head: &Head,
+        cipher: Cipher,
+        start: &[u8],
+        file_len: u64,
+    ) -> Result<Self, Error> {
+        let len = head.as_bytes().len();
+        let end = file_len.saturating_sub(len as u64).max(len as u64);
+        Self::of_chunks(head.header(), cipher, len, start, end)
+    }
+
+    fn of_chunks(
+        header: &Header,
+        cipher: Cipher,
+        header_len: usize,
+        start: &[u8],
+        file_len: u64,
+    ) -> Result<Self, Error> {
         let (algorithm, size) = (header.algorithm, header.chunk_size);
-        let end = match Layout::of_file(size, file_len) {
+        let end = match Layout::of_chunks(size, header_len as u64, file_len) {
             Some(layout) => layout.chunks() - 1,
-            None => Layout::full_chunks(size, file_len),
+            None => Layout::full_chunks(size, header_len as u64, file_len),
         };
         let state = if end == 0 { State::End } else { State::First };
-        let opening = Self { cipher, algorithm, size, file_len, end, state };
-        match start.get(HEADER_LEN..).and_then(<[u8]>::first_chunk::<FRAME_LEN>) {
+        let opening =
+            Self { cipher, algorithm, size, start: header_len as u64, file_len, end, state };
+        match start.get(header_len..).and_then(<[u8]>::first_chunk::<FRAME_LEN>) {
             Some(frame) if end > 0 => opening.give(&mut { *frame }),
             _ => opening.settle(),
         }
+    }
+
+    fn offset(&self, chunk: u64) -> u64 {
+        layout::offset(self.size, self.start, chunk)
     }
 
     /// Returns whether this frame announces a chunk after this one.
@@ -105,7 +140,7 @@ impl Opening {
     /// The bytes of the file to [`give`](Self::give) next; `None` once it is open.
     #[must_use]
     pub fn wants(&self) -> Option<Range<u64>> {
-        let start = layout::offset(self.size, self.wanted_chunk());
+        let start = self.offset(self.wanted_chunk());
         let len = match self.state {
             State::First | State::Search(..) => FRAME_LEN,
             State::End | State::Fault(_) => self.size.buffer_len(),
@@ -147,7 +182,7 @@ impl Opening {
             State::First if goes_on => State::End,
             State::First => State::Fault(0),
             State::End | State::Fault(_) => match self.judge(counter, bytes) {
-                Ok(last) => State::Opened(Layout::that_ends_with(self.size, &last)),
+                Ok(last) => State::Opened(Layout::that_ends_with(self.size, self.start, &last)),
                 Err(error) if counter == self.end => self.search(error),
                 Err(error) => return Err(error),
             },
@@ -168,7 +203,7 @@ impl Opening {
     /// Opens a chunk as a reader from the start does, and returns it if it is the last chunk and
     /// ends the file.
     fn judge(&self, counter: u64, bytes: &mut [u8]) -> Result<Chunk, Error> {
-        let mut place = Place::new(self.size, counter, layout::offset(self.size, counter));
+        let mut place = Place::new(self.size, counter, self.offset(counter));
         let (frame, rest) = bytes.split_at_mut(FRAME_LEN);
         let (chunk, offset) = place.frame(frame)?;
         let rest_len = chunk.sealed_len() - FRAME_LEN;
@@ -183,7 +218,7 @@ impl Opening {
 
     /// Ends what has nothing left to look at.
     fn settle(mut self) -> Result<Self, Error> {
-        let rest = self.file_len.saturating_sub(layout::offset(self.size, self.end));
+        let rest = self.file_len.saturating_sub(self.offset(self.end));
         if matches!(self.state, State::End) && rest < FRAME_LEN as u64 {
             let (chunk, offset) = (Some(self.end), self.file_len);
             self.state = self.search(Error::Truncated { chunk, offset });
@@ -274,8 +309,7 @@ impl ChunkOpener {
     fn check(&self, counter: u64, sealed: &[u8]) -> Result<(Chunk, u64), Error> {
         assert!(counter < self.layout.chunks(), "chunk {counter} of {}", self.layout.chunks());
         let chunk = self.layout.chunk(counter);
-        let (size, offset) =
-            (self.layout.chunk_size(), layout::offset(self.layout.chunk_size(), counter));
+        let (size, offset) = (self.layout.chunk_size(), self.layout.offset(counter));
         if sealed.len() < chunk.sealed_len() {
             let offset = offset + sealed.len() as u64;
             return Err(Error::Truncated { chunk: Some(counter), offset });

@@ -9,8 +9,8 @@ use std::io::Read;
 
 use palladion::Buffer;
 
-use crate::Error;
 use crate::cipher::{Cipher, TAG_LEN};
+use crate::error::Error;
 use crate::io::read_full;
 
 pub(crate) const FRAME_LEN: usize = 4;
@@ -279,6 +279,22 @@ impl<R: Read> SealedChunks<R> {
     /// Cuts chunks from a reader that is at `place`.
     pub fn new(reader: R, place: Place) -> Self {
         Self { reader, place }
+    }
+
+    /// Returns whether the last chunk was read.
+    pub fn last_seen(&self) -> bool {
+        self.place.last_seen()
+    }
+
+    /// Reads what follows the last chunk: so many bytes at most.
+    pub fn rest(&mut self, most: usize) -> Result<Vec<u8>, Error> {
+        let mut rest = vec![0; most + 1];
+        let len = read_full(&mut self.reader, &mut rest)?;
+        if len > most {
+            return Err(Error::TrailingData { offset: self.place.offset + most as u64 });
+        }
+        rest.truncate(len);
+        Ok(rest)
     }
 
     /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use palladion::{Algorithm, any};
 
-use crate::Error;
+use crate::error::Error;
 
 pub(crate) const TAG_LEN: usize = 32;
 pub(crate) type Tag = [u8; TAG_LEN];

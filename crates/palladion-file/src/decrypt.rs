@@ -6,9 +6,15 @@ use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
 use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
+use crate::error::Error;
 use crate::header::Header;
 use crate::io::read_full;
-use crate::{Error, KdfLimits, Salvaged, Secret, Summary, engine, salvage};
+use crate::kdf::KdfLimits;
+use crate::salvage::Salvaged;
+use crate::secret::Secret;
+use crate::start::Start;
+use crate::summary::Summary;
+use crate::{engine, salvage};
 
 /// Decrypts a file from a reader to a writer, on several threads, in bounded memory.
 ///
@@ -84,27 +90,35 @@ impl<'a> Decryptor<'a> {
         mut input: impl Read + Send,
         mut output: impl Write + Send,
     ) -> Result<Summary, Error> {
-        let header = Header::read(&mut input)?;
-        let cipher = header.open(self.secret, &self.limits)?;
+        let start = Start::read(&mut input, self.secret, &self.limits)?;
+        let (size, place) = (start.chunk_size, start.first_chunk());
+        let Start { cipher, algorithm, slots, .. } = start;
 
         self.options.check()?;
         let mut frame = [0; FRAME_LEN];
         let len = read_full(&mut input, &mut frame)?;
-        let buffer_len = match Chunk::from_frame(frame, 0, header.chunk_size) {
+        let buffer_len = match Chunk::from_frame(frame, 0, size) {
             // A single chunk needs neither a larger buffer nor other threads.
             Some(chunk) if chunk.last => {
                 self.options.threads = Some(NonZero::<usize>::MIN);
                 chunk.sealed_len()
             }
-            _ => header.chunk_size.buffer_len(),
+            _ => size.buffer_len(),
         };
 
-        let mut chunks = SealedChunks::new(frame[..len].chain(input), header.first_chunk());
-        let mut summary = Summary { algorithm: header.algorithm, bytes: 0, chunks: 0 };
+        let mut chunks = SealedChunks::new(frame[..len].chain(input), place);
+        let mut spare = None;
+        let mut summary = Summary::new(algorithm);
         engine::run(
             buffer_len,
             self.options,
-            |buffer| chunks.read(buffer),
+            |buffer| match &slots {
+                Some(slots) if chunks.last_seen() => {
+                    spare = Some(slots.judge(&chunks.rest(slots.len())?)?);
+                    Ok(None)
+                }
+                _ => chunks.read(buffer),
+            },
             |_| false, // read on after the last chunk: nothing may follow it
             |(chunk, offset), buffer| chunk.open(&cipher, offset, buffer),
             |text| {
@@ -115,7 +129,7 @@ impl<'a> Decryptor<'a> {
             },
         )?;
         output.flush().map_err(Error::Write)?;
-        Ok(summary)
+        Ok(Summary { spare, ..summary })
     }
 }
 

@@ -5,12 +5,18 @@ use std::io::{Read, Write};
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 
+use palladion::Algorithm;
 use zeroize::Zeroizing;
 
-use crate::chunk::{OVERHEAD, PlainChunks};
-use crate::header::Header;
+use crate::chunk::{ChunkSize, OVERHEAD, PlainChunks};
+use crate::engine;
+use crate::error::Error;
 use crate::io::read_full;
-use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret, Summary, engine};
+use crate::kdf::KdfParams;
+use crate::secret::Secret;
+use crate::slots::head::NewSlot;
+use crate::start::{For, NewStart};
+use crate::summary::{Spare, Summary};
 
 /// An input shorter than this and than a chunk gets a buffer of its own size, and no other threads.
 const SHORT: usize = 32 * 1024;
@@ -37,7 +43,7 @@ const SHORT: usize = 32 * 1024;
 /// A chunk is written once the next byte of the input arrives or the input ends. After an error,
 /// `run` returns once the read in progress returns.
 pub struct Encryptor<'a> {
-    secret: Secret<'a>,
+    to: For<'a>,
     algorithm: Algorithm,
     chunk_size: ChunkSize,
     kdf: KdfParams,
@@ -49,8 +55,35 @@ impl<'a> Encryptor<'a> {
     /// Encrypts with a `&MasterKey` or a `&Passphrase`, with AEGIS-256X2 and chunks of 1 MiB unless
     /// told otherwise.
     pub fn new(secret: impl Into<Secret<'a>>) -> Self {
+        Self::to(For::Secret(secret.into()))
+    }
+
+    /// Encrypts a file that several secrets can open: one for each of these slots. The file is
+    /// 8 KiB larger than others, or more with many slots. Read first what [`slots`](crate::slots)
+    /// says of such files. The cost of a passphrase is that of its slot.
+    ///
+    /// ```
+    /// use palladion_file::slots::NewSlot;
+    /// use palladion_file::{Decryptor, Encryptor, Error, Keyring, MasterKey, Spare};
+    ///
+    /// let (mine, yours) = (MasterKey::generate()?, MasterKey::generate()?);
+    /// let slots = [NewSlot::Key(&mine), NewSlot::Key(&yours)];
+    /// let mut file = Vec::new();
+    /// Encryptor::with_slots(&slots).run(&b"for us"[..], &mut file)?;
+    ///
+    /// let (keyring, mut out) = (Keyring::default().key(yours).open_slots(), Vec::new());
+    /// let summary = Decryptor::new(&keyring).run(&file[..], &mut out)?;
+    /// assert_eq!(out, b"for us");
+    /// assert_eq!(summary.spare, Some(Spare::Same));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn with_slots(slots: &'a [NewSlot<'a>]) -> Self {
+        Self::to(For::Slots(slots))
+    }
+
+    fn to(to: For<'a>) -> Self {
         Self {
-            secret: secret.into(),
+            to,
             algorithm: Algorithm::default(),
             chunk_size: ChunkSize::default(),
             kdf: KdfParams::default(),
@@ -105,9 +138,9 @@ impl<'a> Encryptor<'a> {
         mut input: impl Read + Send,
         mut output: impl Write + Send,
     ) -> Result<Summary, Error> {
-        let (header, cipher) =
-            Header::create(self.secret, self.algorithm, self.chunk_size, self.kdf)?;
-        output.write_all(&header).map_err(Error::Write)?;
+        let start = NewStart::create(self.to, self.algorithm, self.chunk_size, self.kdf)?;
+        let NewStart { bytes: head, cipher, has_spare } = start;
+        output.write_all(&head).map_err(Error::Write)?;
 
         self.options.check()?;
         let mut start = Zeroizing::new(vec![0; SHORT.min(self.chunk_size.bytes())]);
@@ -120,7 +153,7 @@ impl<'a> Encryptor<'a> {
         }
 
         let mut chunks = PlainChunks::new(start[..len].chain(input.take(more)), self.chunk_size);
-        let mut summary = Summary { algorithm: self.algorithm, bytes: 0, chunks: 0 };
+        let mut summary = Summary::new(self.algorithm);
         engine::run(
             buffer_len,
             self.options,
@@ -134,6 +167,10 @@ impl<'a> Encryptor<'a> {
                 Ok(())
             },
         )?;
+        if has_spare {
+            output.write_all(&head).map_err(Error::Write)?;
+            summary.spare = Some(Spare::Same);
+        }
         output.flush().map_err(Error::Write)?;
         Ok(summary)
     }

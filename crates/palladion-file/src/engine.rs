@@ -18,7 +18,8 @@ use std::thread::{self, Scope};
 
 use palladion::Buffer;
 
-use crate::{Error, chunk};
+use crate::chunk;
+use crate::error::Error;
 
 /// The most memory for all buffers together, unless a single one needs more.
 const BUFFER_BUDGET: usize = 32 << 20;

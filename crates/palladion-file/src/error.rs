@@ -18,7 +18,8 @@ pub enum Error {
     HeaderDamaged,
     /// The file has a version of the format that this library does not support.
     UnsupportedVersion(u8),
-    /// The header is intact but has a value that this library does not support.
+    /// The header is intact but has a value that this library does not support, or a reader was not
+    /// asked to support: key source 2, a file with [key slots](crate::slots).
     UnsupportedHeader {
         /// The field.
         field: &'static str,
@@ -33,6 +34,19 @@ pub enum Error {
     NeedsKey,
     /// A master key was given, but the file was encrypted with a passphrase.
     NeedsPassphrase,
+    /// None of the file's key slots opens with the secrets given.
+    NoSlot,
+    /// An [`Unlock`](crate::slots::Unlock) or a [`Lock`](crate::slots::Lock) failed.
+    Slot(Box<dyn std::error::Error + Send + Sync>),
+    /// The slots need more room than the file has, or than any file can have.
+    NoRoomForSlots {
+        /// What is needed, in bytes.
+        needed: usize,
+        /// What there is, in bytes.
+        room: usize,
+    },
+    /// The slots of a file cannot be changed in place, for this reason.
+    CannotChangeSlots(&'static str),
     /// Stretching the passphrase would cost more than the caller allows.
     KdfTooCostly {
         /// The cost.
@@ -44,6 +58,8 @@ pub enum Error {
     },
     /// A file was to be encrypted with an empty passphrase. Files that have one can be decrypted.
     EmptyPassphrase,
+    /// A file was to be encrypted with a keyring that has neither a key nor a passphrase.
+    EmptyKeyring,
     /// There is not enough memory to stretch the passphrase.
     KdfMemory,
     /// The input ends before its last chunk is complete.
@@ -94,6 +110,10 @@ impl Error {
                 "the file is damaged, perhaps by a transfer in text mode: \
                  fetch it again in binary mode"
             }
+            Error::UnsupportedHeader { field: "key source", value: 2 } => {
+                "whoever can open such a file can also have written it, so only programs that \
+                 ask for it open it"
+            }
             Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => {
                 "a newer release of palladion may be able to read it"
             }
@@ -101,10 +121,13 @@ impl Error {
             Error::WrongPassphrase => {
                 "the file itself looks sound: try other passphrases, and mind capitals and spaces"
             }
+            Error::NoSlot => "the file itself looks sound: try the other secrets that you have",
+            Error::NoRoomForSlots { .. } => "make a new file with more room, or use fewer slots",
             Error::NeedsKey => "give the key file instead of a passphrase",
             Error::NeedsPassphrase => "give the passphrase instead of a key file",
             Error::KdfTooCostly { .. } => "files usually need less: this one may be hostile",
             Error::EmptyPassphrase => "choose a passphrase: anyone can decrypt a file without one",
+            Error::EmptyKeyring => "give a key or a passphrase to encrypt with",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
             Error::Truncated { .. } => {
                 "the file is incomplete: fetch it again, or restore a backup"
@@ -117,6 +140,8 @@ impl Error {
             }
             Error::Read(_)
             | Error::Write(_)
+            | Error::Slot(_)
+            | Error::CannotChangeSlots(_)
             | Error::Cancelled
             | Error::NoRandomness(_)
             | Error::Cipher(_) => {
@@ -136,12 +161,25 @@ impl fmt::Display for Error {
             Error::UnsupportedVersion(version) => {
                 write!(f, "version {version} of the format is not supported")
             }
+            Error::UnsupportedHeader { field: "key source", value: 2 } => {
+                write!(f, "the file has key slots, which this reader does not open")
+            }
             Error::UnsupportedHeader { field, value } => {
                 write!(f, "the header has an unsupported {field}: {value}")
             }
             Error::WrongKey => write!(f, "this is not the key that the file was encrypted with"),
             Error::WrongPassphrase => {
                 write!(f, "this is not the passphrase that the file was encrypted with")
+            }
+            Error::NoSlot => {
+                write!(f, "none of the file's key slots opens with the secrets given")
+            }
+            Error::Slot(error) => write!(f, "a key slot failed: {error}"),
+            Error::NoRoomForSlots { needed, room } => {
+                write!(f, "the key slots need {needed} bytes, but there are {room}")
+            }
+            Error::CannotChangeSlots(why) => {
+                write!(f, "cannot change the key slots in place: {why}")
             }
             Error::NeedsKey => {
                 write!(f, "the file was encrypted with a key file, not with a passphrase")
@@ -157,6 +195,7 @@ impl fmt::Display for Error {
                 )
             }
             Error::EmptyPassphrase => write!(f, "the passphrase is empty"),
+            Error::EmptyKeyring => write!(f, "the keyring has no key and no passphrase"),
             Error::KdfMemory => write!(f, "not enough memory for the passphrase"),
             Error::Truncated { chunk: None, offset: 0 } => write!(f, "the input is empty"),
             Error::Truncated { chunk: None, offset } => {
@@ -185,6 +224,10 @@ impl fmt::Display for Error {
 }
 
 impl Error {
+    /// The file has key slots, and the reader was not asked to open these: for such a reader, that
+    /// key source is not supported.
+    pub(crate) const HAS_SLOTS: Self = Self::UnsupportedHeader { field: "key source", value: 2 };
+
     pub(crate) fn no_randomness(error: getrandom::Error) -> Self {
         let number = error.raw_os_error();
         Self::NoRandomness(
@@ -198,6 +241,7 @@ impl std::error::Error for Error {
         match self {
             Error::Read(error) | Error::Write(error) | Error::NoRandomness(error) => Some(error),
             Error::Cipher(error) => Some(error),
+            Error::Slot(error) => Some(&**error),
             _ => None,
         }
     }
@@ -218,7 +262,9 @@ impl From<Error> for io::Error {
         match error {
             Error::Read(error) | Error::Write(error) => error,
             Error::Truncated { .. } => io::Error::new(io::ErrorKind::UnexpectedEof, error),
-            Error::EmptyPassphrase => io::Error::new(io::ErrorKind::InvalidInput, error),
+            Error::EmptyPassphrase | Error::EmptyKeyring => {
+                io::Error::new(io::ErrorKind::InvalidInput, error)
+            }
             Error::Cancelled | Error::NoRandomness(_) | Error::Cipher(_) | Error::KdfMemory => {
                 io::Error::other(error)
             }

@@ -1,7 +1,7 @@
 //! Every variant of every error, produced by public calls.
 
 #[path = "../../palladion/tests/common/child.rs"]
-mod child;
+pub(crate) mod child;
 #[path = "../../palladion/tests/common/every_error.rs"]
 mod common;
 
@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use common::{Call, Came, check, variants};
 use sha2::{Digest, Sha256};
 
+use crate::slots::{FileKey, Head, Keyring, Lock, NewSlot};
 use crate::{
     ChunkSize, Decryptor, Encryptor, Error, HEADER_LEN, KdfLimits, KdfParams, KeyFileError,
     MasterKey, Passphrase,
@@ -20,7 +21,8 @@ macro_rules! errors {
     () => {
         variants!(Error:
             Read Write NotPalladion HeaderDamaged UnsupportedVersion UnsupportedHeader WrongKey
-            WrongPassphrase NeedsKey NeedsPassphrase KdfTooCostly EmptyPassphrase KdfMemory
+            WrongPassphrase NeedsKey NeedsPassphrase NoSlot Slot NoRoomForSlots CannotChangeSlots
+            KdfTooCostly EmptyPassphrase EmptyKeyring KdfMemory
             Truncated Damaged TrailingData Cancelled NoRandomness Cipher
         )
     };
@@ -42,6 +44,26 @@ impl Write for Broken {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+struct BrokenToken;
+
+impl Lock for BrokenToken {
+    fn lock(&self, _: &FileKey) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        Err("the token is broken".into())
+    }
+}
+
+struct Long;
+
+impl Lock for Long {
+    fn lock(&self, _: &FileKey) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(vec![0; 65536])
+    }
+}
+
+fn head(slots: &[NewSlot<'_>]) -> Result<Head, Error> {
+    Head::create(&FileKey::generate()?, crate::Algorithm::default(), ChunkSize::MIN, slots)
 }
 
 fn key() -> MasterKey {
@@ -134,9 +156,19 @@ fn every_error() {
             &["no random bytes"],
             came(Encryptor::new(&key()).run(io::empty(), io::sink()).map(drop)),
         ));
-        for needs_it in
-            ["EmptyPassphrase", "Write", "Damaged", "TrailingData", "Cancelled", "Cipher"]
-        {
+        for needs_it in [
+            "EmptyPassphrase",
+            "EmptyKeyring",
+            "Write",
+            "Damaged",
+            "TrailingData",
+            "Cancelled",
+            "Cipher",
+            "NoSlot",
+            "Slot",
+            "NoRoomForSlots",
+            "CannotChangeSlots",
+        ] {
             not_here.push((
                 needs_it,
                 "nothing is encrypted without random bytes: the same test with them has it",
@@ -160,6 +192,9 @@ fn every_error() {
             ("EmptyPassphrase", &["passphrase is empty"], {
                 came(Encryptor::new(&Passphrase::new("")).run(io::empty(), io::sink()).map(drop))
             }),
+            ("EmptyKeyring", &["no key and no passphrase"], {
+                came(Encryptor::new(&Keyring::default()).run(io::empty(), io::sink()).map(drop))
+            }),
             (
                 "WrongKey",
                 &["not the key"],
@@ -173,6 +208,21 @@ fn every_error() {
                 &["cancelled"],
                 came(Decryptor::new(&key()).cancel(&stop).run(&file[..], io::sink()).map(drop)),
             ),
+            ("NoSlot", &["none of", "slots"], {
+                came(head(&[NewSlot::Key(&key())]).and_then(|head| {
+                    let keyring = Keyring::default().key(other.clone());
+                    head.open(&keyring, &KdfLimits::default()).map(drop)
+                }))
+            }),
+            ("Slot", &["failed", "the token is broken"], {
+                came(head(&[NewSlot::Age(&BrokenToken)]).map(drop))
+            }),
+            (
+                "NoRoomForSlots",
+                &["need 65536 bytes", "there are 65535"],
+                came(head(&[NewSlot::Age(&Long)]).map(drop)),
+            ),
+            ("CannotChangeSlots", &["nobody could open"], came(head(&[]).map(drop))),
             ("Cipher", &["PALLADION_BACKEND=\"nonsense\""], {
                 let mut command = child::command(&[], "every_error::child");
                 command.env("PALLADION_BACKEND", "nonsense");

@@ -3,14 +3,17 @@
 use std::io::Read;
 
 use hkdf::Hkdf;
-use palladion::Tag;
+use palladion::subtle::ConstantTimeEq;
+use palladion::{Algorithm, Tag};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use crate::chunk::{ChunkSize, Place};
 use crate::cipher::Cipher;
+use crate::error::Error;
 use crate::io::read_full;
-use crate::{Algorithm, Error, KdfLimits, KdfParams, Secret};
+use crate::kdf::{KdfLimits, KdfParams};
+use crate::secret::Secret;
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 128;
@@ -26,6 +29,8 @@ pub const VERSION: u8 = 1;
 // The layout: see docs/file-format.md.
 const KDF_INFO: &[u8] = b"palladion file v1";
 const SALT: std::ops::Range<usize> = 16..48;
+const KEY_SOURCE: usize = 10;
+const SLOTS: u8 = 2;
 const BEFORE_COMMITMENT: usize = 64;
 const BEFORE_CHECKSUM: usize = 96;
 
@@ -74,24 +79,75 @@ impl Info {
     /// Those of decryption with an invalid header: [`Error::NotPalladion`], [`Error::Truncated`],
     /// [`Error::HeaderDamaged`], [`Error::UnsupportedVersion`], [`Error::UnsupportedHeader`].
     pub fn from_start(start: &[u8]) -> Result<Self, Error> {
-        Header::from_start(start).map(|header| Self {
+        let header = Header::from_start(start)?;
+        Ok(Self {
             version: VERSION,
             algorithm: header.algorithm,
             chunk_size: header.chunk_size,
-            secret: header.secret,
+            secret: header.secret.ok_or(Error::HAS_SLOTS)?,
         })
     }
 }
 
 /// A well-formed header, as in the file.
+#[derive(Clone)]
 pub(crate) struct Header {
     bytes: [u8; HEADER_LEN],
     pub algorithm: Algorithm,
     pub chunk_size: ChunkSize,
-    secret: SecretKind,
+    /// `None`: the file has key slots.
+    secret: Option<SecretKind>,
 }
 
 impl Header {
+    /// A header for a file with key slots and this key, and the cipher for its chunks.
+    pub fn with_slots(
+        file_key: &[u8; 32],
+        algorithm: Algorithm,
+        chunk_size: ChunkSize,
+        salt: &[u8; 32],
+    ) -> Result<(Self, Cipher), Error> {
+        let mut bytes = Self::fields(algorithm, chunk_size, salt);
+        bytes[KEY_SOURCE] = SLOTS;
+        let mut header = Self { bytes, algorithm, chunk_size, secret: None };
+        let (cipher, commitment) = header.expand(file_key)?;
+        header.complete(commitment);
+        Ok((header, cipher))
+    }
+
+    pub fn as_bytes(&self) -> &[u8; HEADER_LEN] {
+        &self.bytes
+    }
+
+    /// What HKDF covers, for the keys of this file.
+    pub fn before_commitment(&self) -> &[u8] {
+        &self.bytes[..BEFORE_COMMITMENT]
+    }
+
+    pub fn salt(&self) -> &[u8; 32] {
+        self.bytes[SALT].try_into().expect("32 bytes")
+    }
+
+    pub fn has_slots(&self) -> bool {
+        self.secret.is_none()
+    }
+
+    fn fields(algorithm: Algorithm, chunk_size: ChunkSize, salt: &[u8; 32]) -> [u8; HEADER_LEN] {
+        let mut bytes = [0; HEADER_LEN];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8] = VERSION;
+        bytes[9] = algorithm.id();
+        bytes[11] = chunk_size.log2();
+        bytes[SALT].copy_from_slice(salt);
+        bytes
+    }
+
+    fn complete(&mut self, commitment: Tag<32>) {
+        self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM].copy_from_slice(commitment.as_bytes());
+        let checksum = checksum(&self.bytes);
+        self.bytes[BEFORE_CHECKSUM..].copy_from_slice(&checksum);
+    }
+
     /// A header for a new file with a salt of its own, and the cipher for its chunks.
     pub fn create(
         secret: Secret<'_>,
@@ -112,32 +168,26 @@ impl Header {
         kdf: KdfParams,
         salt: &[u8; 32],
     ) -> Result<([u8; HEADER_LEN], Cipher), Error> {
-        let mut bytes = [0; HEADER_LEN];
-        bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8] = VERSION;
-        bytes[9] = algorithm.id();
-        bytes[11] = chunk_size.log2();
-        bytes[SALT].copy_from_slice(salt);
-        let kind = match secret {
-            Secret::Key(_) => SecretKind::Key,
-            Secret::Passphrase(passphrase) if passphrase.is_empty() => {
-                return Err(Error::EmptyPassphrase);
-            }
-            Secret::Passphrase(_) => {
-                bytes[10] = 1;
+        let mut bytes = Self::fields(algorithm, chunk_size, salt);
+        let stretched;
+        let (kind, ikm) = match secret.keys_and_passphrases() {
+            ([key, ..], _) => (SecretKind::Key, key),
+            ([], [passphrase, ..]) if passphrase.is_empty() => return Err(Error::EmptyPassphrase),
+            ([], [passphrase, ..]) => {
+                bytes[KEY_SOURCE] = 1;
                 for (field, value) in
                     bytes[48..60].chunks_exact_mut(4).zip([kdf.memory_kib, kdf.passes, kdf.lanes])
                 {
                     field.copy_from_slice(&value.to_le_bytes());
                 }
-                SecretKind::Passphrase(kdf)
+                stretched = passphrase.stretch(salt, kdf)?;
+                (SecretKind::Passphrase(kdf), &stretched)
             }
+            ([], []) => return Err(Error::EmptyKeyring),
         };
-        let mut header = Self { bytes, algorithm, chunk_size, secret: kind };
-        let (cipher, commitment) = header.derive(secret)?;
-        header.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM].copy_from_slice(commitment.as_bytes());
-        let checksum = checksum(&header.bytes);
-        header.bytes[BEFORE_CHECKSUM..].copy_from_slice(&checksum);
+        let mut header = Self { bytes, algorithm, chunk_size, secret: Some(kind) };
+        let (cipher, commitment) = header.expand(ikm.as_bytes())?;
+        header.complete(commitment);
         Ok((header.bytes, cipher))
     }
 
@@ -183,9 +233,10 @@ impl Header {
         let chunk_size =
             ChunkSize::from_log2(bytes[11]).ok_or(unsupported("chunk size (log2)", bytes[11]))?;
         let mut reserved = bytes[12..16].iter().chain(&bytes[60..64]);
-        let secret = match bytes[10] {
-            0 if bytes[48..60] == [0; 12] => SecretKind::Key,
-            0 => {
+        let secret = match bytes[KEY_SOURCE] {
+            0 if bytes[48..60] == [0; 12] => Some(SecretKind::Key),
+            SLOTS if bytes[48..60] == [0; 12] => None,
+            0 | SLOTS => {
                 let field = "cost of a passphrase in a file with a master key";
                 let value = word(48).max(word(52)).max(word(56)).into();
                 return Err(Error::UnsupportedHeader { field, value });
@@ -200,10 +251,10 @@ impl Header {
                 }
                 (memory, passes, lanes) => {
                     let params = KdfParams::new(memory, passes, lanes);
-                    SecretKind::Passphrase(params.ok_or(Error::UnsupportedHeader {
+                    Some(SecretKind::Passphrase(params.ok_or(Error::UnsupportedHeader {
                         field: "memory in KiB for the passphrase",
                         value: memory.into(),
-                    })?)
+                    })?))
                 }
             },
             other => return Err(unsupported("key source", other)),
@@ -219,44 +270,48 @@ impl Header {
         Place::new(self.chunk_size, 0, HEADER_LEN as u64)
     }
 
-    /// The cipher for the chunks, if the header commits to this secret.
+    /// The cipher for the chunks, if the header commits to this secret, or to one of a keyring.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
-        if let (SecretKind::Passphrase(kdf), Secret::Passphrase(_)) = (&self.secret, secret) {
-            limits.check(kdf)?;
-        }
-        let (cipher, commitment) = self.derive(secret)?;
-        // `Tag` compares in constant time.
-        match (
-            commitment == Tag::try_from(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM])?,
-            secret,
-        ) {
-            (true, _) => Ok(cipher),
-            (false, Secret::Key(_)) => Err(Error::WrongKey),
-            (false, Secret::Passphrase(_)) => Err(Error::WrongPassphrase),
+        let (keys, passphrases) = secret.keys_and_passphrases();
+        match self.secret.ok_or(Error::HAS_SLOTS)? {
+            SecretKind::Key if keys.is_empty() => Err(Error::NeedsKey),
+            SecretKind::Key => {
+                for key in keys {
+                    if let Some(cipher) = self.open_with(key.as_bytes())? {
+                        return Ok(cipher);
+                    }
+                }
+                Err(Error::WrongKey)
+            }
+            SecretKind::Passphrase(_) if passphrases.is_empty() => Err(Error::NeedsPassphrase),
+            SecretKind::Passphrase(kdf) => {
+                limits.check(&kdf)?;
+                for passphrase in passphrases {
+                    let key = passphrase.stretch(self.salt(), kdf)?;
+                    if let Some(cipher) = self.open_with(key.as_bytes())? {
+                        return Ok(cipher);
+                    }
+                }
+                Err(Error::WrongPassphrase)
+            }
         }
     }
 
-    /// Derives the key of this file and the commitment to it with HKDF from the secret. The info is
-    /// everything before the commitment.
-    fn derive(&self, secret: Secret<'_>) -> Result<(Cipher, Tag<32>), Error> {
-        let salt: &[u8; 32] = self.bytes[SALT].try_into().expect("32 bytes");
-        let stretched;
-        let master = match (self.secret, secret) {
-            (SecretKind::Key, Secret::Key(key)) => key.as_bytes(),
-            (SecretKind::Passphrase(kdf), Secret::Passphrase(passphrase)) => {
-                stretched = passphrase.stretch(salt, kdf)?;
-                stretched.as_bytes()
-            }
-            (SecretKind::Key, Secret::Passphrase(_)) => return Err(Error::NeedsKey),
-            (SecretKind::Passphrase(_), Secret::Key(_)) => return Err(Error::NeedsPassphrase),
-        };
+    /// The cipher for the chunks, if the header commits to this master key, or to what else takes
+    /// its place. The comparison is in constant time.
+    pub fn open_with(&self, ikm: &[u8; 32]) -> Result<Option<Cipher>, Error> {
+        let (cipher, commitment) = self.expand(ikm)?;
+        let found = &self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM];
+        Ok(bool::from(commitment.as_bytes().ct_eq(found)).then_some(cipher))
+    }
+
+    /// Derives the key of this file and the commitment to it with HKDF. The info is everything
+    /// before the commitment.
+    fn expand(&self, ikm: &[u8; 32]) -> Result<(Cipher, Tag<32>), Error> {
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);
-        Hkdf::<Sha256>::new(Some(salt), master)
-            .expand_multi_info(
-                &[KDF_INFO, &self.bytes[..BEFORE_COMMITMENT]],
-                &mut derived[..key_len + 32],
-            )
+        Hkdf::<Sha256>::new(Some(self.salt()), ikm)
+            .expand_multi_info(&[KDF_INFO, self.before_commitment()], &mut derived[..key_len + 32])
             .expect("HKDF gives up to 8160 bytes");
         let (key, commitment) = derived[..key_len + 32].split_at(key_len);
         Ok((Cipher::new(self.algorithm, key)?, commitment.try_into()?))

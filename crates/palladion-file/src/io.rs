@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Fills the buffer as far as the input reaches; fewer bytes than its length mean the end of the
 /// input.

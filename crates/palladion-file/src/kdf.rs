@@ -2,7 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The cost of turning a passphrase into a key with Argon2id. The default is RFC 9106's
 /// recommendation for machines that cannot spare 2 GiB: 64 MiB, 3 passes, 4 lanes.
@@ -148,7 +148,18 @@ impl KdfLimits {
     ///
     /// [`Error::KdfTooCostly`] with the first cost that is above its limit.
     pub fn check(&self, params: &KdfParams) -> Result<(), Error> {
-        let work = u64::from(params.memory_kib) * u64::from(params.passes);
+        self.check_beside(params, &[])
+    }
+
+    /// Like [`check`](Self::check), for a passphrase that is stretched at other costs too: the work
+    /// is the sum.
+    pub(crate) fn check_beside(
+        &self,
+        params: &KdfParams,
+        others: &[KdfParams],
+    ) -> Result<(), Error> {
+        let work = |params: &KdfParams| u64::from(params.memory_kib) * u64::from(params.passes);
+        let work = others.iter().map(work).fold(work(params), u64::saturating_add);
         let costs = [
             ("memory in KiB", params.memory_kib.into(), self.memory_kib),
             ("passes", params.passes.into(), self.passes),

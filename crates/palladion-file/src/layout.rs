@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::ChunkSize;
-use crate::chunk::{Chunk, OVERHEAD};
+use crate::chunk::{Chunk, ChunkSize, OVERHEAD};
 use crate::header::HEADER_LEN;
 
 /// The lengths of a file and of its plaintext, which follow from each other, and the place of each
@@ -23,6 +22,8 @@ use crate::header::HEADER_LEN;
 pub struct Layout {
     size: ChunkSize,
     len: u64,
+    /// Where the first chunk begins. The spare of a file with slots has this length too.
+    start: u64,
 }
 
 impl Layout {
@@ -32,32 +33,37 @@ impl Layout {
     pub fn of_plaintext(size: ChunkSize, len: u64) -> Option<Self> {
         let chunks = len.div_ceil(size.bytes() as u64).max(1);
         let overhead = chunks.checked_mul(OVERHEAD as u64)?.checked_add(HEADER_LEN as u64)?;
-        len.checked_add(overhead).map(|_| Self { size, len })
+        len.checked_add(overhead).map(|_| Self { size, len, start: HEADER_LEN as u64 })
     }
 
     /// Returns the layout of a file of `file_len` bytes. `None` if no file has this length: it is
     /// too short, or its last chunk would have no plaintext.
     #[must_use]
     pub fn of_file(size: ChunkSize, file_len: u64) -> Option<Self> {
-        let full = Self::full_chunks(size, file_len);
-        let rest = file_len.checked_sub(offset(size, full))?;
+        Self::of_chunks(size, HEADER_LEN as u64, file_len)
+    }
+
+    /// The chunks between these offsets, if there can be such chunks.
+    pub(crate) fn of_chunks(size: ChunkSize, start: u64, end: u64) -> Option<Self> {
+        let full = Self::full_chunks(size, start, end);
+        let rest = end.checked_sub(offset(size, start, full))?;
         let last = match (full, rest) {
             (1.., 0) => 0,
             (_, rest) => rest.checked_sub(OVERHEAD as u64)?,
         };
         // Only the single chunk of an empty file is empty.
         let is_one = last > 0 || full == 0 || rest == 0;
-        is_one.then_some(Self { size, len: full * size.bytes() as u64 + last })
+        is_one.then_some(Self { size, len: full * size.bytes() as u64 + last, start })
     }
 
-    /// The layout of a file with this last chunk.
-    pub(crate) fn that_ends_with(size: ChunkSize, last: &Chunk) -> Self {
-        Self { size, len: last.counter * size.bytes() as u64 + last.len as u64 }
+    /// The layout of a file whose first chunk begins at `start`, with this last chunk.
+    pub(crate) fn that_ends_with(size: ChunkSize, start: u64, last: &Chunk) -> Self {
+        Self { size, start, len: last.counter * size.bytes() as u64 + last.len as u64 }
     }
 
-    /// The number of full chunks that fit in a file of this length.
-    pub(crate) fn full_chunks(size: ChunkSize, file_len: u64) -> u64 {
-        file_len.saturating_sub(HEADER_LEN as u64) / size.buffer_len() as u64
+    /// The number of full chunks that fit between these offsets.
+    pub(crate) fn full_chunks(size: ChunkSize, start: u64, end: u64) -> u64 {
+        end.saturating_sub(start) / size.buffer_len() as u64
     }
 
     /// Returns the most plaintext in a chunk.
@@ -75,7 +81,18 @@ impl Layout {
     /// The length of the file in bytes.
     #[must_use]
     pub fn file_len(&self) -> u64 {
-        self.sealed(0..self.chunks()).end
+        let spare = if self.start == HEADER_LEN as u64 { 0 } else { self.start };
+        self.sealed(0..self.chunks()).end + spare
+    }
+
+    /// Returns where a chunk begins.
+    pub(crate) fn offset(&self, chunk: u64) -> u64 {
+        offset(self.size, self.start, chunk)
+    }
+
+    /// Returns where the first chunk begins.
+    pub(crate) fn start(&self) -> u64 {
+        self.start
     }
 
     /// The number of chunks, at least 1.
@@ -110,12 +127,12 @@ impl Layout {
     pub fn sealed(&self, chunks: Range<u64>) -> Range<u64> {
         assert!(chunks.end <= self.chunks(), "the file has {} chunks", self.chunks());
         if chunks.is_empty() {
-            let start = offset(self.size, chunks.start);
+            let start = offset(self.size, self.start, chunks.start);
             return start..start;
         }
         let last = self.chunk(chunks.end - 1);
-        let end = offset(self.size, last.counter) + last.sealed_len() as u64;
-        offset(self.size, chunks.start)..end
+        let end = offset(self.size, self.start, last.counter) + last.sealed_len() as u64;
+        offset(self.size, self.start, chunks.start)..end
     }
 
     /// Returns where the chunks that hold a range of the plaintext lie in the file.
@@ -131,9 +148,9 @@ impl Layout {
     }
 }
 
-/// Returns where a chunk begins in a file.
-pub(crate) fn offset(size: ChunkSize, counter: u64) -> u64 {
-    HEADER_LEN as u64 + counter * size.buffer_len() as u64
+/// Returns where a chunk begins in a file whose first one begins at `start`.
+pub(crate) fn offset(size: ChunkSize, start: u64, counter: u64) -> u64 {
+    start + counter * size.buffer_len() as u64
 }
 
 #[cfg(test)]

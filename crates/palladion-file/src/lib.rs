@@ -34,17 +34,16 @@
 //! | bytes that do not come from a reader | [`sans_io`] |
 //! | a damaged file and no backup | [`Decryptor::salvage`] |
 //! | data to authenticate without hiding it | [`Mac`] |
-//! | a name that the output shall have once it is complete | `output` (feature `output`) |
+//! | a name that the output shall have once it is complete | crate `palladion-output` |
 //!
 //! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`]
-//! (stretched with Argon2id).
+//! (stretched with Argon2id), or a [`Keyring`] of several, any of which may open a file. One file
+//! that several people can open has key [`slots`].
 //!
 //! For `wasm32-unknown-unknown` in a browser or Node, enable the feature `js`.
 
-#![cfg_attr(not(feature = "output"), forbid(unsafe_code))] // with it, `output` has one block
+#![forbid(unsafe_code)]
 
-#[cfg(feature = "output")]
-mod access;
 mod any_order;
 mod chunk;
 mod cipher;
@@ -59,19 +58,23 @@ mod io;
 mod kdf;
 mod layout;
 mod mac;
-#[cfg(feature = "output")]
-pub mod output;
+mod master_key;
+mod passphrase;
+#[cfg(test)]
+#[path = "../../palladion/tests/common/random.rs"]
+mod random;
 mod read_at;
 mod salvage;
 pub mod sans_io;
 mod secret;
 mod seek;
+pub mod slots;
+mod start;
 mod stream;
+mod summary;
 #[cfg(feature = "tokio")]
 pub mod tokio;
 
-#[cfg(feature = "output")]
-pub use access::open_to_others;
 pub use chunk::ChunkSize;
 
 pub use decrypt::Decryptor;
@@ -80,31 +83,16 @@ pub use error::{Error, KeyFileError};
 pub use header::{HEADER_LEN, Info, MAGIC, SecretKind, VERSION, needs_passphrase};
 pub use kdf::{KdfLimits, KdfParams};
 pub use mac::Mac;
+pub use master_key::MasterKey;
 pub use palladion::{Algorithm, UnknownAlgorithm};
+pub use passphrase::Passphrase;
 pub use read_at::ReadAt;
 pub use salvage::Salvaged;
-pub use secret::{MasterKey, OwnedSecret, Passphrase, Secret};
+pub use secret::{OwnedSecret, Secret};
 pub use seek::SeekReader;
+pub use slots::Keyring;
 pub use stream::{DecryptReader, EncryptWriter};
-
-/// The result of an [`Encryptor`] or a [`Decryptor`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Summary {
-    /// The algorithm of the file.
-    pub algorithm: Algorithm,
-    /// Bytes of plaintext that went in or came out.
-    pub bytes: u64,
-    /// Number of chunks.
-    pub chunks: u64,
-}
-
-impl Summary {
-    fn add(&mut self, bytes: u64) {
-        self.bytes += bytes;
-        self.chunks += 1;
-    }
-}
+pub use summary::{Spare, Summary};
 
 /// Tests the examples in the README and in docs/read-from-the-middle.md.
 #[cfg(doctest)]

@@ -1,9 +1,10 @@
 //! Authentication without encryption.
 
-use palladion::any;
+use palladion::{Algorithm, any};
 
 use crate::cipher::TAG_LEN;
-use crate::{Algorithm, Error, MasterKey};
+use crate::error::Error;
+use crate::master_key::MasterKey;
 
 /// Authenticates data with AEGIS-MAC under a key derived from a [`MasterKey`], with 32-byte tags.
 ///

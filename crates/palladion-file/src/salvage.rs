@@ -7,9 +7,10 @@ use palladion::Buffer;
 
 use crate::chunk::{self, Chunk, ChunkSize, FRAME_LEN, OVERHEAD};
 use crate::cipher::Cipher;
+use crate::error::Error;
 use crate::header::Header;
 use crate::io::read_full;
-use crate::{Error, Summary};
+use crate::summary::Summary;
 
 /// The most chunk numbers to try before more of the input is read, and the most bytes to decrypt
 /// for that. The lower limit counts.
@@ -57,7 +58,7 @@ pub(crate) fn run(
     let mut window = Window::new(input, size)?;
     let mut finder = Finder::new(cipher, size)?;
     let mut found = Salvaged {
-        intact: Summary { algorithm: header.algorithm, bytes: 0, chunks: 0 },
+        intact: Summary::new(header.algorithm),
         missing: Vec::new(),
         has_end: false,
         has_trailing_data: false,

@@ -25,13 +25,17 @@
 
 use std::fmt;
 
+use palladion::Algorithm;
+
+use crate::chunk::{Chunk, ChunkSize, FRAME_LEN, OVERHEAD, Place};
+use crate::cipher::{Cipher, TAG_LEN};
+use crate::error::Error;
+use crate::header::{HEADER_LEN, Header};
+use crate::kdf::{KdfLimits, KdfParams};
+use crate::secret::Secret;
+
 pub use crate::any_order::{ChunkOpener, Opening};
 pub use crate::layout::Layout;
-
-use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD, Place};
-use crate::cipher::{Cipher, TAG_LEN};
-use crate::header::{HEADER_LEN, Header};
-use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
 
 /// Encrypts a file: its header, then each chunk.
 pub struct Sealer {

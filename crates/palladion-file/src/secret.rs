@@ -1,390 +1,39 @@
-//! The secret of the user: a master key or a passphrase.
+//! The secret of the user: a master key, a passphrase, or several of them.
 
-use std::collections::VecDeque;
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::slice;
 
-use hkdf::Hkdf;
-use palladion::Tag;
-use palladion::subtle::ConstantTimeEq;
-use sha2::Sha256;
-use zeroize::{ZeroizeOnDrop, Zeroizing};
+use crate::master_key::MasterKey;
+use crate::passphrase::Passphrase;
+use crate::slots::keyring::Keyring;
 
-use crate::{Algorithm, Error, KdfParams, KeyFileError};
-
-/// In bytes. A longer file is something else.
-const LONGEST_KEY_FILE: usize = 64 << 10;
-const KEY_FILE_PREFIX: &str = "palladion-key-1:";
-/// Begins the comment after the key, which ends with the key's fingerprint. Older readers ignore
-/// it.
-const CHECK_PREFIX: &str = "# check: ";
-/// Bytes in a fingerprint.
-const FINGERPRINT_LEN: usize = 4;
-
-/// 32 random bytes from which the keys of any number of files are derived. Wiped on drop.
-///
-/// ```
-/// use palladion_file::MasterKey;
-///
-/// let key = MasterKey::generate()?;
-/// let text = key.to_key_file();
-/// assert!(text.starts_with("palladion-key-1:"));
-/// assert!(text.ends_with(&format!("\n# check: {}\n", key.fingerprint())));
-/// assert_eq!(MasterKey::from_key_file(&text).unwrap().as_bytes(), key.as_bytes());
-/// # Ok::<(), palladion_file::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct MasterKey(Zeroizing<[u8; 32]>);
-
-impl MasterKey {
-    /// A key from the system's random number generator.
-    pub fn generate() -> Result<Self, Error> {
-        let mut key = Zeroizing::new([0; 32]);
-        getrandom::fill(&mut *key).map_err(Error::no_randomness)?;
-        Ok(Self(key))
-    }
-
-    /// The bytes of the key. Keep them secret.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// Eight hexadecimal digits to tell keys apart by. They reveal nothing else about the key, so
-    /// they may be shown.
-    ///
-    /// ```
-    /// use palladion_file::MasterKey;
-    ///
-    /// assert_eq!(MasterKey::from([0x5a; 32]).fingerprint(), "72109520");
-    /// ```
-    pub fn fingerprint(&self) -> String {
-        let mut digits = [0; 2 * FINGERPRINT_LEN];
-        let digits = base16ct::lower::encode_str(&self.fingerprint_bytes(), &mut digits);
-        digits.expect("two digits for each byte").to_string()
-    }
-
-    fn fingerprint_bytes(&self) -> [u8; FINGERPRINT_LEN] {
-        let mut fingerprint = [0; FINGERPRINT_LEN];
-        Hkdf::<Sha256>::new(None, &*self.0)
-            .expand(b"palladion key fingerprint v1", &mut fingerprint)
-            .expect("HKDF gives up to 8160 bytes");
-        fingerprint
-    }
-
-    /// Reads the text of a key file: one line `palladion-key-1:` and 64 hexadecimal digits. Lines
-    /// that begin with `#` are comments; they, empty lines and a byte order mark are ignored. But
-    /// if there are comments such as [`to_key_file`](Self::to_key_file) writes, `# check:` and a
-    /// [fingerprint](Self::fingerprint), one of them must have the fingerprint of the key. A text
-    /// of more than 64 KiB is refused.
-    ///
-    /// ```
-    /// use palladion_file::{KeyFileError, MasterKey};
-    ///
-    /// let text = format!("# for the backups\npalladion-key-1:{}\n", "5a".repeat(32));
-    /// assert_eq!(MasterKey::from_key_file(&text)?.as_bytes(), &[0x5a; 32]);
-    /// assert_eq!(MasterKey::from_key_file("ssh-rsa AAAA").unwrap_err(), KeyFileError::NoKey);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    pub fn from_key_file(text: &str) -> Result<Self, KeyFileError> {
-        if text.len() > LONGEST_KEY_FILE {
-            return Err(KeyFileError::TooLong);
-        }
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        // The digits are found by their position. Only `decode` looks at them, in constant time.
-        let line = without_comments(text);
-        let before = &text[..text.len() - line.len()];
-        let line = line.strip_prefix(KEY_FILE_PREFIX).ok_or_else(|| {
-            if text.contains('\0') { KeyFileError::NotUtf8 } else { KeyFileError::NoKey }
-        })?;
-        let line = line.as_bytes();
-        let spaces = line.iter().take_while(|byte| is_space(**byte)).count();
-        let (digits, rest) = line[spaces..].split_first_chunk().ok_or(KeyFileError::NotHex)?;
-        let mut key = Zeroizing::new([0; 32]);
-        decode(digits, &mut key)?;
-        // This never fails: after ASCII digits comes a whole character.
-        let rest = text.get(text.len() - rest.len()..).ok_or(KeyFileError::NotHex)?;
-        let (end, rest) = rest.split_once('\n').unwrap_or((rest, ""));
-        if !end.trim().is_empty() {
-            return Err(KeyFileError::NotHex);
-        }
-        if !without_comments(rest).is_empty() {
-            return Err(KeyFileError::NotOneKey);
-        }
-        let key = Self(key);
-        // `Tag` compares in constant time.
-        let fingerprint = Tag::from(key.fingerprint_bytes());
-        let mut checks = before.lines().chain(rest.lines()).filter_map(check_of).peekable();
-        match checks.peek().is_some() && !checks.any(|check| Tag::from(check) == fingerprint) {
-            true => Err(KeyFileError::WrongCheck),
-            false => Ok(key),
-        }
-    }
-
-    /// The text of a key file that holds this key: a line with the key, and one that checks it.
-    pub fn to_key_file(&self) -> Zeroizing<String> {
-        let check = [CHECK_PREFIX, &self.fingerprint(), "\n"].concat();
-        // Large enough from the start: growing would leave copies in freed memory.
-        let len = KEY_FILE_PREFIX.len() + 65 + check.len();
-        let mut text = Zeroizing::new(String::with_capacity(len));
-        text.push_str(KEY_FILE_PREFIX);
-        let mut digits = Zeroizing::new([0; 64]);
-        text.push_str(
-            base16ct::lower::encode_str(&*self.0, &mut *digits).expect("two digits for each byte"),
-        );
-        text.push('\n');
-        text.push_str(&check);
-        text
-    }
-
-    /// The key under which [`Mac`](crate::Mac) authenticates with this algorithm. It is independent
-    /// of all file keys, so one master key can serve both.
-    pub(crate) fn mac_key(&self, algorithm: Algorithm) -> Zeroizing<[u8; 32]> {
-        let mut key = Zeroizing::new([0; 32]);
-        Hkdf::<Sha256>::new(None, &*self.0)
-            .expand_multi_info(
-                &[b"palladion mac v1", &[algorithm.id()]],
-                &mut key[..algorithm.key_len()],
-            )
-            .expect("HKDF gives up to 8160 bytes");
-        key
-    }
-}
-
-/// Returns what comes after empty lines and comments.
-fn without_comments(mut text: &str) -> &str {
-    loop {
-        text = text.trim_start();
-        if !text.starts_with('#') {
-            return text;
-        }
-        text = text.split_once('\n').map_or("", |(_, rest)| rest);
-    }
-}
-
-/// The fingerprint in a comment, if it has the form of one that checks a key.
-fn check_of(line: &str) -> Option<[u8; FINGERPRINT_LEN]> {
-    let comment = line.trim_start().strip_prefix('#')?.trim_start();
-    let digits = comment.strip_prefix("check:")?.trim();
-    let mut check = [0; FINGERPRINT_LEN];
-    let decoded = base16ct::mixed::decode(digits, &mut check).ok()?;
-    (decoded.len() == FINGERPRINT_LEN).then_some(check)
-}
-
-/// Returns whether a byte is a space or a tab, in constant time, because it may be the first digit.
-/// `Tag` compares that way.
-fn is_space(byte: u8) -> bool {
-    Tag::from([byte]) == Tag::from([b' ']) || Tag::from([byte]) == Tag::from([b'\t'])
-}
-
-/// Decodes hexadecimal digits in constant time. Of wrong digits, only their presence is revealed.
-fn decode(digits: &[u8; 64], key: &mut [u8; 32]) -> Result<(), KeyFileError> {
-    /// All bits set if the number is within the limits.
-    fn within(number: u32, first: u8, last: u8) -> u32 {
-        let below = number.wrapping_sub(first.into());
-        let above = u32::from(last).wrapping_sub(number);
-        (((below | above) >> 31) ^ 1).wrapping_neg()
-    }
-    let mut wrong = 0;
-    let mut value = |digit: u8| {
-        let (digit, lower) = (u32::from(digit), u32::from(digit | 0x20));
-        let (is_decimal, is_letter) = (within(digit, b'0', b'9'), within(lower, b'a', b'f'));
-        wrong |= !(is_decimal | is_letter);
-        (is_decimal & digit.wrapping_sub(b'0'.into()))
-            | (is_letter & lower.wrapping_sub(u32::from(b'a' - 10)))
-    };
-    for (byte, digits) in key.iter_mut().zip(digits.as_chunks().0) {
-        let [high, low] = *digits;
-        *byte = (value(high) << 4 | value(low)) as u8;
-    }
-    // `Tag` compares all four bytes at once.
-    if Tag::from(wrong.to_ne_bytes()) == Tag::from([0; 4]) {
-        Ok(())
-    } else {
-        Err(KeyFileError::NotHex)
-    }
-}
-
-impl ZeroizeOnDrop for MasterKey {}
-
-/// Compares in constant time.
-impl PartialEq for MasterKey {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_bytes().ct_eq(other.as_bytes()).into()
-    }
-}
-
-impl Eq for MasterKey {}
-
-impl From<[u8; 32]> for MasterKey {
-    fn from(key: [u8; 32]) -> Self {
-        Self(Zeroizing::new(key))
-    }
-}
-
-impl fmt::Debug for MasterKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MasterKey(..)")
-    }
-}
-
-/// A passphrase: any bytes, taken as they are (no Unicode normalisation). Wiped on drop. Encryption
-/// refuses an empty one with [`Error::EmptyPassphrase`].
-///
-/// ```
-/// use palladion_file::Passphrase;
-///
-/// let passphrase = Passphrase::new("correct horse battery staple");
-/// ```
-#[derive(Clone)]
-pub struct Passphrase {
-    bytes: Zeroizing<Vec<u8>>,
-    /// The keys that were stretched last, the oldest first. Clones share them.
-    stretched: Arc<Mutex<VecDeque<Stretched>>>,
-    is_interrupted: Option<Interrupt>,
-}
-
-type Interrupt = Arc<dyn Fn() -> bool + Send + Sync>;
-
-/// What a passphrase became for one salt.
-struct Stretched {
-    salt: [u8; 32],
-    params: KdfParams,
-    /// Boxed, so that nothing copies it when the list grows.
-    key: Box<MasterKey>,
-}
-
-/// The most keys that a passphrase keeps.
-const KEPT: usize = 1024;
-
-impl Passphrase {
-    /// Takes ownership of a passphrase.
-    pub fn new(passphrase: impl Into<Vec<u8>>) -> Self {
-        let bytes = Zeroizing::new(passphrase.into());
-        Self { bytes, stretched: Arc::default(), is_interrupted: None }
-    }
-
-    /// Returns the passphrase with a function that can end the wait for Argon2id. It is called
-    /// several times a second, and once it returns true, the waiting call fails with
-    /// [`Error::Cancelled`]. Argon2id itself cannot be stopped: a thread of its own finishes it.
-    #[must_use]
-    pub fn interruptible(self, is_interrupted: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self { is_interrupted: Some(Arc::new(is_interrupted)), ..self }
-    }
-
-    /// Derives a master key from the passphrase and a salt with Argon2id, for formats other than
-    /// Palladion's own, which does this itself. The salt is public, and every use needs a different
-    /// one. The passphrase and its clones keep the last 1024 keys, so opening a file again takes no
-    /// time.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::KdfMemory`], and [`Error::Cancelled`] after [`interruptible`](Self::interruptible).
-    ///
-    /// ```
-    /// use palladion_file::{KdfParams, Passphrase};
-    ///
-    /// let passphrase = Passphrase::new("correct horse battery staple");
-    /// let key = passphrase.stretch(&[7; 32], KdfParams::default())?;
-    /// assert_ne!(key.as_bytes(), passphrase.stretch(&[8; 32], KdfParams::default())?.as_bytes());
-    /// # Ok::<(), palladion_file::Error>(())
-    /// ```
-    pub fn stretch(&self, salt: &[u8; 32], params: KdfParams) -> Result<MasterKey, Error> {
-        let is_it = |known: &&Stretched| known.salt == *salt && known.params == params;
-        if let Some(known) = self.stretched().iter().find(is_it) {
-            return Ok(MasterKey::clone(&known.key));
-        }
-        let key = self.stretch_anew(*salt, params)?;
-        let copy = MasterKey::clone(&key);
-        let mut stretched = self.stretched();
-        if stretched.len() == KEPT {
-            stretched.pop_front();
-        }
-        stretched.push_back(Stretched { salt: *salt, params, key });
-        Ok(copy)
-    }
-
-    fn stretched(&self) -> MutexGuard<'_, VecDeque<Stretched>> {
-        self.stretched.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn stretch_anew(&self, salt: [u8; 32], params: KdfParams) -> Result<Box<MasterKey>, Error> {
-        let bytes = self.bytes.clone();
-        let stretch = move || {
-            let mut key = Box::new(MasterKey::from([0; 32]));
-            params.stretch(&bytes, &salt, &mut key.0).map(|()| key)
-        };
-        match &self.is_interrupted {
-            Some(is_interrupted) => interruptible(stretch, is_interrupted.as_ref()),
-            None => stretch(),
-        }
-    }
-
-    /// Returns whether it has no bytes. No file can be encrypted with such a passphrase.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-}
-
-/// Does the work on another thread, which is left alone with it if the caller is interrupted.
-#[cfg(not(target_family = "wasm"))]
-fn interruptible<T: Send + 'static>(
-    work: impl Fn() -> Result<T, Error> + Clone + Send + 'static,
-    is_interrupted: &(dyn Fn() -> bool + Send + Sync),
-) -> Result<T, Error> {
-    use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-    /// How often to ask whether the caller is interrupted.
-    const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
-
-    let (sender, result) = sync_channel(1);
-    let there = work.clone();
-    let send = move || drop(sender.send(there()));
-    if std::thread::Builder::new().spawn(send).is_err() {
-        return work(); // the system allows no more threads
-    }
-    loop {
-        match result.recv_timeout(LOOK) {
-            Ok(result) => return result,
-            Err(RecvTimeoutError::Timeout) if !is_interrupted() => {}
-            Err(RecvTimeoutError::Timeout) => return Err(Error::Cancelled),
-            Err(RecvTimeoutError::Disconnected) => panic!("Argon2id panicked"),
-        }
-    }
-}
-
-/// There are no threads.
-#[cfg(target_family = "wasm")]
-fn interruptible<T>(
-    work: impl Fn() -> Result<T, Error>,
-    _: &(dyn Fn() -> bool + Send + Sync),
-) -> Result<T, Error> {
-    work()
-}
-
-impl ZeroizeOnDrop for Passphrase {}
-
-/// Compares in constant time for passphrases of one length.
-impl PartialEq for Passphrase {
-    fn eq(&self, other: &Self) -> bool {
-        self.bytes.ct_eq(&other.bytes).into()
-    }
-}
-
-impl Eq for Passphrase {}
-
-impl fmt::Debug for Passphrase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Passphrase(..)")
-    }
-}
-
-/// The secret of a file, from a `&MasterKey` or a `&Passphrase`.
+/// The secret of a file, from a `&MasterKey`, a `&Passphrase` or a `&Keyring`.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Secret<'a> {
     /// A master key, usually from a key file.
     Key(&'a MasterKey),
     /// A passphrase.
     Passphrase(&'a Passphrase),
+    /// Several secrets, any of which may open the file.
+    Keyring(&'a Keyring),
+}
+
+impl<'a> Secret<'a> {
+    /// What opens key slots, if that was asked for.
+    pub(crate) fn keyring_for_slots(self) -> Option<&'a Keyring> {
+        match self {
+            Secret::Keyring(keyring) if keyring.opens_slots => Some(keyring),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn keys_and_passphrases(self) -> (&'a [MasterKey], &'a [Passphrase]) {
+        match self {
+            Secret::Key(key) => (slice::from_ref(key), &[]),
+            Secret::Passphrase(passphrase) => (&[], slice::from_ref(passphrase)),
+            Secret::Keyring(keyring) => (&keyring.keys, &keyring.passphrases),
+        }
+    }
 }
 
 impl<'a> From<&'a MasterKey> for Secret<'a> {
@@ -399,7 +48,14 @@ impl<'a> From<&'a Passphrase> for Secret<'a> {
     }
 }
 
-/// A secret that is kept: a master key or a passphrase. Wiped on drop. Compares in constant time.
+impl<'a> From<&'a Keyring> for Secret<'a> {
+    fn from(keyring: &'a Keyring) -> Self {
+        Secret::Keyring(keyring)
+    }
+}
+
+/// A secret that is kept: a master key, a passphrase or several of them. Wiped on drop. Compares in
+/// constant time.
 ///
 /// ```
 /// use palladion_file::{Decryptor, Encryptor, MasterKey, OwnedSecret};
@@ -411,11 +67,14 @@ impl<'a> From<&'a Passphrase> for Secret<'a> {
 /// # Ok::<(), palladion_file::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OwnedSecret {
     /// A master key, usually from a key file.
     Key(MasterKey),
     /// A passphrase.
     Passphrase(Passphrase),
+    /// Several secrets, any of which may open a file.
+    Keyring(Keyring),
 }
 
 impl<'a> From<&'a OwnedSecret> for Secret<'a> {
@@ -423,6 +82,7 @@ impl<'a> From<&'a OwnedSecret> for Secret<'a> {
         match secret {
             OwnedSecret::Key(key) => Secret::Key(key),
             OwnedSecret::Passphrase(passphrase) => Secret::Passphrase(passphrase),
+            OwnedSecret::Keyring(keyring) => Secret::Keyring(keyring),
         }
     }
 }
@@ -433,6 +93,7 @@ impl From<Secret<'_>> for OwnedSecret {
         match secret {
             Secret::Key(key) => key.clone().into(),
             Secret::Passphrase(passphrase) => passphrase.clone().into(),
+            Secret::Keyring(keyring) => keyring.clone().into(),
         }
     }
 }
@@ -449,128 +110,8 @@ impl From<Passphrase> for OwnedSecret {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every byte as either digit of any byte.
-    #[test]
-    fn all_digits() {
-        for place in 0..64 {
-            for digit in 0..=u8::MAX {
-                let (mut digits, mut key) = ([b'0'; 64], [1; 32]);
-                digits[place] = digit;
-                let value = char::from(digit).to_digit(16);
-                assert_eq!(
-                    decode(&digits, &mut key).is_ok(),
-                    value.is_some(),
-                    "{digit:02x} at {place}"
-                );
-                if let Some(value) = value {
-                    let mut expected = [0; 32];
-                    expected[place / 2] = (value as u8) << if place % 2 == 0 { 4 } else { 0 };
-                    assert_eq!(key, expected);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn comparison() {
-        let key = |byte| MasterKey::from([byte; 32]);
-        assert!(key(1) == key(1) && key(1) != key(2));
-        assert!(Passphrase::new("one") == Passphrase::new("one"));
-        for other in ["", "on", "One", "one\0"] {
-            assert!(Passphrase::new("one") != Passphrase::new(other), "{other:?}");
-        }
-    }
-
-    #[test]
-    fn stretched_once() {
-        use std::sync::atomic::{AtomicBool, Ordering};
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = interrupted.clone();
-        let plain = Passphrase::new("words");
-        let passphrase = plain.clone().interruptible(move || flag.load(Ordering::Relaxed));
-        let stretch = |salt: u64, params: KdfParams| {
-            let mut bytes = [0; 32];
-            bytes[..8].copy_from_slice(&salt.to_le_bytes());
-            passphrase.stretch(&bytes, params)
-        };
-        let cheap = KdfParams::new(8, 1, 1).unwrap();
-        let first = stretch(0, cheap).unwrap();
-        assert_eq!(plain.stretched().len(), 1);
-        assert_eq!(stretch(0, cheap).unwrap(), first);
-        assert_eq!(plain.stretched().len(), 1);
-        assert_ne!(stretch(0, KdfParams::new(8, 2, 1).unwrap()).unwrap(), first);
-        for salt in 1..KEPT as u64 + 10 {
-            stretch(salt, cheap).unwrap();
-        }
-        assert_eq!(plain.stretched().len(), KEPT);
-        assert_eq!(stretch(0, cheap).unwrap(), first);
-        // Argon2id takes seconds for this, and does not end it.
-        interrupted.store(true, Ordering::Relaxed);
-        let costly = KdfParams::new(64 * 1024, 50, 1).unwrap();
-        assert!(matches!(stretch(0, costly), Err(Error::Cancelled)));
-        assert_eq!(stretch(0, cheap).unwrap(), first);
-    }
-
-    #[test]
-    fn key_files() {
-        use KeyFileError::{NoKey, NotHex, NotOneKey};
-        let (hex, line) = ("0123456789abcdefABCDEF9876543210".repeat(2), KEY_FILE_PREFIX);
-        for (text, expected) in [
-            (format!("{line}{hex}"), Ok(())),
-            (format!("\n # a\r\n#b\n\n  {line} \t{hex}\t\r\n\n#{line}\n \n# c"), Ok(())),
-            (format!("{line}{hex}\u{a0}\n"), Ok(())),
-            (String::new(), Err(NoKey)),
-            (format!("# {line}{hex}"), Err(NoKey)),
-            (format!("x{line}{hex}"), Err(NoKey)),
-            (line.into(), Err(NotHex)),
-            (format!("{line}{}", &hex[1..]), Err(NotHex)),
-            (format!("{line}{}\n", &hex[1..]), Err(NotHex)),
-            (format!("{line}{hex}0\n"), Err(NotHex)),
-            (format!("{line}{}é", &hex[1..]), Err(NotHex)),
-            (format!("{line}{hex}é"), Err(NotHex)),
-            (format!("\u{feff}{line}{hex}\n"), Ok(())),
-            (format!("{line}{hex}\nx"), Err(NotOneKey)),
-            (format!("{line}{hex}\n{line}{hex}\n"), Err(NotOneKey)),
-        ] {
-            assert_eq!(MasterKey::from_key_file(&text).map(|_| ()), expected, "{text:?}");
-        }
-    }
-
-    /// Every wrong digit of a key and of its check line is noticed, and comments that only look
-    /// like a check line are not taken for one.
-    #[test]
-    fn checks() {
-        let text = MasterKey::from(std::array::from_fn(|i| i as u8)).to_key_file();
-        let (line, check) = text.split_once('\n').unwrap();
-        assert_eq!(check, "# check: ff920f45\n");
-        let check_digits = text.len() - 9..text.len() - 1;
-        for at in (KEY_FILE_PREFIX.len()..line.len()).chain(check_digits) {
-            let digit = char::from(text.as_bytes()[at]);
-            for other in "0123456789abcdef".chars().filter(|&other| other != digit) {
-                let mut wrong = text.to_string();
-                wrong.replace_range(at..at + 1, other.encode_utf8(&mut [0; 4]));
-                let error = MasterKey::from_key_file(&wrong).unwrap_err();
-                assert_eq!(error, KeyFileError::WrongCheck, "{wrong}");
-            }
-        }
-        for (before, after) in [
-            ("", "\n"),
-            ("", "\r\n# check: FF920F45 \t\r\n"),
-            ("#check:ff920f45\n", "\n"),
-            ("", "\n\n# mine\n #\tcheck:  ff920f45\n"),
-            // An old key's.
-            ("# palladion-key-1:00\n# check: 00000000\n\n", "\n# check: ff920f45\n"),
-            ("# check: the backups\n", "\n# check: 0000000\n# check: 000000000\n"),
-        ] {
-            let text = format!("{before}{line}{after}");
-            assert!(MasterKey::from_key_file(&text).is_ok(), "{text:?}");
-            let wrong = text.replacen(line, &line.replace("-1:00", "-1:01"), 1);
-            let is_checked = text.to_lowercase().contains("ff920f45");
-            assert_eq!(MasterKey::from_key_file(&wrong).is_err(), is_checked, "{wrong:?}");
-        }
+impl From<Keyring> for OwnedSecret {
+    fn from(keyring: Keyring) -> Self {
+        Self::Keyring(keyring)
     }
 }

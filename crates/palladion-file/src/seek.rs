@@ -7,14 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, thread};
 
-use palladion::Buffer;
+use palladion::{Algorithm, Buffer};
 
-use crate::chunk::{self, FRAME_LEN};
+use crate::any_order::{ChunkOpener, Opening};
+use crate::chunk::{self, ChunkSize, FRAME_LEN};
 use crate::engine::{self, Panics};
+use crate::error::Error;
 use crate::header::HEADER_LEN;
+use crate::kdf::KdfLimits;
+use crate::layout::Layout;
 use crate::read_at::ReadAt;
-use crate::sans_io::{ChunkOpener, Layout, Opening};
-use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
+use crate::secret::Secret;
+use crate::slots::copies::open_at_any_offset;
+use crate::slots::head::Head;
 
 /// Bytes of the file to read at a time, unless a chunk is larger.
 const GROUP: usize = 128 << 10;
@@ -106,11 +111,20 @@ impl<S: ReadAt> SeekReader<S> {
         limits: &KdfLimits,
         source: S,
     ) -> Result<Self, Error> {
-        let file_len = source.size().map_err(Error::Read)?;
-        let mut start = [0; Opening::START_LEN];
-        let start = &mut start[..file_len.min(Opening::START_LEN as u64) as usize];
-        let len = read_start(&source, start, 0)?;
-        let mut opening = Opening::new(secret, limits, &start[..len], file_len)?;
+        let (secret, file_len) = (secret.into(), source.size().map_err(Error::Read)?);
+        let slots = secret.keyring_for_slots();
+        let start_len = slots.map_or(Opening::START_LEN, |_| Head::MIN_LEN + FRAME_LEN);
+        let mut start = vec![0; file_len.min(start_len as u64) as usize];
+        let len = read_start(&source, &mut start, 0)?;
+        let start = &start[..len];
+        let with_slots = match slots {
+            Some(keyring) => open_at_any_offset(&source, file_len, start, keyring, limits)?,
+            None => None,
+        };
+        let mut opening = match with_slots {
+            Some((head, cipher)) => Opening::of_slots(&head, cipher, start, file_len)?,
+            None => Opening::new(secret, limits, start, file_len)?,
+        };
         let mut buffer = new_buffer(opening.chunk_size(), file_len)?;
         while let Some(range) = opening.wants() {
             let wanted = &mut buffer[..(range.end - range.start) as usize];
@@ -276,7 +290,8 @@ impl<S: ReadAt> Shared<S> {
             // The file is shorter than when it was opened.
             ErrorKind::UnexpectedEof => {
                 let offset = self.source.size().unwrap_or(start);
-                let whole = Layout::full_chunks(self.layout().chunk_size(), offset);
+                let whole =
+                    Layout::full_chunks(self.layout().chunk_size(), self.layout().start(), offset);
                 let chunk = whole.clamp(chunks.start, chunks.end - 1);
                 Error::Truncated { chunk: Some(chunk), offset }
             }

@@ -5,12 +5,14 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::ops::Range;
 
-use palladion::Buffer;
+use palladion::{Algorithm, Buffer};
 
-use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
+use crate::chunk::{Chunk, ChunkSize, FRAME_LEN, SealedChunks};
 use crate::cipher::Cipher;
+use crate::error::Error;
 use crate::header::Header;
-use crate::{Algorithm, ChunkSize, Error, KdfLimits, KdfParams, Secret};
+use crate::kdf::{KdfLimits, KdfParams};
+use crate::secret::Secret;
 
 /// Encrypts what is written to it into another writer.
 ///

@@ -52,7 +52,8 @@ pub use decrypt::DecryptReader;
 pub use encrypt::EncryptWriter;
 pub use seek::SeekReader;
 
-use crate::{Error, OwnedSecret, Secret};
+use crate::error::Error;
+use crate::secret::{OwnedSecret, Secret};
 
 /// The most bytes to encrypt or decrypt on the thread that polls. On Zen 4, that takes 3 µs, and
 /// 110 µs without AES instructions. To have another thread do it takes 2 to 10 µs more.

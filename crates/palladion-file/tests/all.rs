@@ -9,6 +9,7 @@ mod file_answers;
 mod random;
 mod round_trip;
 mod seek;
+mod slots;
 #[cfg(feature = "tokio")]
 mod tokio;
 mod vectors;

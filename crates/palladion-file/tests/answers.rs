@@ -22,7 +22,7 @@ fn start(released: &[u8], end: Result<(), Error>) -> String {
 }
 
 /// What opening from the middle gave: the length, and the answer to reading a range.
-fn middle<R>(
+pub fn middle<R>(
     opened: Result<R, Error>,
     chunk_size: impl Fn(&R) -> usize,
     len: impl Fn(&R) -> u64,

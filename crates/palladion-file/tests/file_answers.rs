@@ -36,7 +36,7 @@ pub fn name(error: &Error) -> &'static str {
         Error::NeedsKey => "needs-key",
         Error::NeedsPassphrase => "needs-passphrase",
         Error::KdfTooCostly { .. } => "too-costly",
-        Error::WrongKey | Error::WrongPassphrase => "wrong-key",
+        Error::WrongKey | Error::WrongPassphrase | Error::NoSlot => "wrong-key",
         Error::Damaged { .. } => "damaged",
         Error::TrailingData { .. } => "trailing-data",
         other => panic!("{other:?}"),
@@ -68,8 +68,21 @@ fn piece(named: &HashMap<&str, Vec<u8>>, piece: &str) -> Vec<u8> {
 }
 
 impl Answers {
-    /// Reads them; `None` if the crate is tested on its own.
+    /// Reads those to files without key slots; `None` if the crate is tested on its own.
     pub fn read() -> Option<Self> {
+        let answers = Self::read_lines("file")?;
+        assert!(answers.files.len() > 400, "{} files", answers.files.len());
+        Some(answers)
+    }
+
+    /// Reads those to files with key slots.
+    pub fn read_slots() -> Option<Self> {
+        let answers = Self::read_lines("slots")?;
+        assert!(answers.files.len() > 100, "{} files", answers.files.len());
+        Some(answers)
+    }
+
+    fn read_lines(kind: &str) -> Option<Self> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/file-answers.txt");
         let text = std::fs::read_to_string(path).ok()?;
         let mut answers = Self { key: [0; 32], passphrase: String::new(), files: Vec::new() };
@@ -79,7 +92,7 @@ impl Answers {
                 ["key", digits] => answers.key = unhex(digits).try_into().unwrap(),
                 ["passphrase", ..] => answers.passphrase = line["passphrase ".len()..].into(),
                 ["bytes", name, digits] => drop(named.insert(name, unhex(digits))),
-                ["file", name, secret, start, middle, chunks, ref pieces @ ..] => {
+                [word, name, secret, start, middle, chunks, ref pieces @ ..] if word == kind => {
                     let bytes = pieces.iter().map(|text| piece(&named, text));
                     let chunks = chunks.split(',').filter(|chunk| *chunk != "-");
                     answers.files.push(File {
@@ -94,7 +107,6 @@ impl Answers {
                 _ => {}
             }
         }
-        assert!(answers.files.len() > 400, "{} files", answers.files.len());
         Some(answers)
     }
 }

@@ -1,6 +1,6 @@
 """Output files that appear only once they are complete, for the modules of this package.
 
-:class:`NewFile` has the rule. The Rust module ``palladion_file::output`` says how a file appears.
+:class:`NewFile` has the rule. The Rust crate ``palladion_output`` says how a file appears.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_int};
 use std::io::{self, ErrorKind};
 
 use palladion_file::Error;
-use palladion_file::output::{self, Cause};
+use palladion_output::{self as output, Cause};
 
 use Failure::Number;
 

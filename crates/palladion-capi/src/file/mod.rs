@@ -4,8 +4,8 @@ use core::ffi::{c_char, c_int};
 use std::fs::{File, Metadata};
 use std::path::Path;
 
-use palladion_file::output::{Access, Target, duplicate, open_input, refuse_inputs};
 use palladion_file::{Decryptor, Encryptor, Error};
+use palladion_output::{Access, Target, duplicate, open_input, refuse_inputs};
 
 mod failure;
 mod reader;

@@ -6,8 +6,8 @@ use std::io;
 use std::path::Path;
 use std::ptr;
 
-use palladion_file::output::open_input;
 use palladion_file::{ReadAt, SeekReader};
+use palladion_output::open_input;
 
 use super::failure::Failure::{self, Number};
 use super::failure::WRONG_ARGUMENT;

@@ -6,10 +6,8 @@ use std::io::Read;
 use std::path::Path;
 use std::ptr;
 
-use palladion_file::output::{descriptor, open_input};
-use palladion_file::{
-    KdfLimits, KdfParams, MasterKey, Passphrase, Secret as Borrowed, open_to_others,
-};
+use palladion_file::{KdfLimits, KdfParams, MasterKey, Passphrase, Secret as Borrowed};
+use palladion_output::{descriptor, open_input, open_to_others};
 use zeroize::Zeroizing;
 
 use super::failure::Failure::{self, Number};

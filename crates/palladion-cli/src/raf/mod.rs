@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
-use palladion_file::output::Target;
+use palladion_output::Target;
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
 use palladion_raf::{Error, HEADER_LEN};
 

@@ -4,7 +4,7 @@ use std::fs::{File, Metadata, TryLockError};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use palladion_file::{KdfParams, output};
+use palladion_file::KdfParams;
 use palladion_raf::{
     Algorithm, Environment, Error, Found, HEADER_LEN, Info, Options, Raf, System, merkle, probe,
 };
@@ -53,7 +53,7 @@ impl Place {
             if let Err(TryLockError::WouldBlock) = locked {
                 return Err(in_use(&name, if change { "used" } else { "changed" }));
             }
-            if !output::is_replaced(path, &file) {
+            if !palladion_output::is_replaced(path, &file) {
                 return Ok(Self { name, metadata, file, change, tried: None });
             }
         }

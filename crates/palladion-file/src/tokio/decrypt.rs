@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use ::tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
-use palladion::Buffer;
+use palladion::{Algorithm, Buffer};
 
 use super::{Work, elsewhere, fill, owned, poll_fill, poll_read};
 use crate::chunk::{Chunk, FRAME_LEN, Place};
 use crate::cipher::Cipher;
+use crate::error::Error;
 use crate::header::{HEADER_LEN, Header};
-use crate::{Algorithm, Error, KdfLimits, Secret};
+use crate::kdf::KdfLimits;
+use crate::secret::Secret;
 
 /// Decrypts a file while it is read from another asynchronous reader.
 ///

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use ::tokio::io::AsyncWrite;
-use palladion::Buffer;
+use palladion::{Algorithm, Buffer};
 
 use super::{Work, elsewhere, owned};
-use crate::chunk::{Chunk, FRAME_LEN};
+use crate::chunk::{Chunk, ChunkSize, FRAME_LEN};
 use crate::cipher::Cipher;
+use crate::error::Error;
 use crate::header::Header;
-use crate::{Algorithm, ChunkSize, Error, KdfParams, Secret};
+use crate::kdf::KdfParams;
+use crate::secret::Secret;
 
 /// Encrypts what is written to it into another asynchronous writer.
 ///

@@ -9,14 +9,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use ::tokio::io::{AsyncBufRead, AsyncRead, AsyncSeek, ReadBuf};
-use palladion::Buffer;
+use palladion::{Algorithm, Buffer};
 
 use super::{Work, elsewhere, fill, owned, poll_fill, poll_read};
-use crate::chunk::{self, FRAME_LEN, OVERHEAD};
+use crate::any_order::{ChunkOpener, Opening};
+use crate::chunk::{self, ChunkSize, FRAME_LEN, OVERHEAD};
+use crate::error::Error;
 use crate::header::HEADER_LEN;
-use crate::sans_io::{ChunkOpener, Opening};
+use crate::kdf::KdfLimits;
+use crate::secret::Secret;
 use crate::seek::{KEPT, KEPT_CHUNKS};
-use crate::{Algorithm, ChunkSize, Error, KdfLimits, Secret};
 
 /// Reads any part of a file from an asynchronous reader that can be placed.
 ///

@@ -14,8 +14,8 @@
 //! of it says "truncated". Every language has a call for each:
 //!
 //! * Rust, a name: [`Output::commit`] or [`rename_all`] completes it; dropping the [`Output`]
-//!   discards it. A stream: [`EncryptWriter::finish`](crate::EncryptWriter::finish), or `shutdown`
-//!   with tokio, completes it; dropping the writer discards it.
+//!   discards it. A stream: `finish` of `palladion_file::EncryptWriter`, or `shutdown` with
+//!   tokio, completes it; dropping the writer discards it.
 //! * C: `palladion_encrypt_file` and `palladion_decrypt_file` complete the output if they return 0.
 //!   `palladion_stream_push` with `last` completes a stream; `palladion_stream_free` before that
 //!   discards it.
@@ -103,13 +103,13 @@
 //! # Example
 //!
 //! ```
-//! use palladion_file::output::{Access, Output, Target};
-//! use palladion_file::{Encryptor, MasterKey};
+//! use std::io::Write;
+//! use palladion_output::{Access, Target};
 //!
 //! # let folder = tempfile::tempdir()?;
-//! # let path = folder.path().join("sealed");
+//! # let path = folder.path().join("report");
 //! let output = Target::check(&path, false, Access::Usual, &[])?.open()?;
-//! Encryptor::new(&MasterKey::generate()?).run(&b"some text"[..], output.file())?;
+//! output.file().write_all(b"some text")?;
 //! assert!(!path.exists());
 //! output.commit()?;
 //! assert!(path.exists());
@@ -125,11 +125,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
 
+mod access;
 mod descriptor;
 mod error;
 mod folder;
 mod permissions;
 
+pub use access::open_to_others;
 pub use descriptor::{descriptor, duplicate, inherited, is_replaced, open_input};
 pub use error::{Cause, Error, Result};
 
@@ -564,3 +566,8 @@ fn names_no_file(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests;
+
+/// Tests the example in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,11 +9,11 @@ use std::fs::File;
 /// Like OpenSSH, it objects only to a regular file that belongs to the caller (the effective user).
 /// It accepts a file on a read-only file system, and one that nobody may write, as with 0440 and
 /// 0444. So it accepts the secrets that systemd, Docker and Kubernetes give to services. On Windows
-/// it accepts every file. Needs feature `output`.
+/// it accepts every file.
 ///
 /// ```no_run
 /// let file = std::fs::File::open("my.key")?;
-/// if let Some(what) = palladion_file::open_to_others(&file) {
+/// if let Some(what) = palladion_output::open_to_others(&file) {
 ///     eprintln!("other users can {what} my.key");
 /// }
 /// # Ok::<(), std::io::Error>(())

@@ -296,7 +296,7 @@ mod tests {
         use rustix::fs::{XattrFlags, fsetxattr, setxattr};
         use rustix::io::Errno;
 
-        use crate::output::{Access, Target};
+        use crate::{Access, Target};
 
         const ACCESS: &str = "system.posix_acl_access";
         // The user 12345 may read, the group and others nothing: the mode looks like 0640.

@@ -1,0 +1,152 @@
+//! Both copies of a head, in a file that can be read at any offset.
+
+use super::head::{Head, LOG2S, has_checksum};
+use super::keyring::{FileKey, Keyring};
+use super::open::Opening;
+use crate::cipher::Cipher;
+use crate::error::Error;
+use crate::header::{HEADER_LEN, Header, MAGIC};
+use crate::kdf::KdfLimits;
+use crate::read_at::ReadAt;
+
+/// The head and the spare of a file.
+pub(crate) struct Copies {
+    pub head: Result<Head, Error>,
+    pub spare: Result<Head, Error>,
+    pub file_len: u64,
+}
+
+impl Copies {
+    /// Reads both. Fails if this is no file with slots, or not a genuine one.
+    pub fn read(file: &(impl ReadAt + ?Sized)) -> Result<Self, Error> {
+        let file_len = file.size().map_err(Error::Read)?;
+        let start = read(file, 0, file_len.min(Head::START_LEN as u64) as usize);
+        let head = start.and_then(|start| read_head(file, file_len, &start));
+        if let Err(error @ (Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. })) = head
+        {
+            return Err(error);
+        }
+        let spare = read_spare(file, file_len)?;
+        if let (Ok(head), Some(spare)) = (&head, &spare) {
+            check_same_beginning(head, spare)?;
+        }
+        Ok(Self {
+            head: head.and_then(|bytes| Head::parse(&bytes)),
+            spare: spare.ok_or(Error::HeaderDamaged).and_then(|bytes| Head::parse(&bytes)),
+            file_len,
+        })
+    }
+
+    pub fn are_same(&self) -> bool {
+        match (&self.head, &self.spare) {
+            (Ok(head), Ok(spare)) => head.as_bytes() == spare.as_bytes(),
+            _ => false,
+        }
+    }
+
+    /// Opens each copy. The one that is the same as another is not tried again.
+    pub fn open(&self, opening: &mut Opening<'_>) -> [Result<FileKey, Error>; 2] {
+        let mut open = |copy: &Result<Head, Error>| match copy {
+            Ok(head) => opening.open(head),
+            Err(_) => Err(Error::HeaderDamaged),
+        };
+        let head = open(&self.head);
+        let spare = match (&head, self.are_same()) {
+            (Ok(key), true) => Ok(key.clone()),
+            (Err(_), true) => Err(Error::NoSlot),
+            (_, false) => open(&self.spare),
+        };
+        [head, spare]
+    }
+}
+
+/// Opens a file with slots, of which the first bytes were read: by its head or, if that fails, by
+/// its spare. `None`: it is intact, and has no slots.
+pub(crate) fn open_at_any_offset(
+    file: &(impl ReadAt + ?Sized),
+    file_len: u64,
+    start: &[u8],
+    keyring: &Keyring,
+    limits: &KdfLimits,
+) -> Result<Option<(Head, Cipher)>, Error> {
+    match Header::from_start(start) {
+        Ok(header) if !header.has_slots() => return Ok(None),
+        Err(error @ (Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. })) => {
+            return Err(error);
+        }
+        _ => {}
+    }
+    let mut opening = Opening::new(keyring, limits);
+    let mut open = |bytes: &Vec<u8>| {
+        let head = Head::parse(bytes).map_err(|error| (true, error))?;
+        let key = opening.open(&head).map_err(|error| (false, error))?;
+        let cipher = head.header().open_with(key.as_bytes()).map_err(|error| (false, error))?;
+        Ok((head, cipher.expect("the head was verified")))
+    };
+    let (head, (is_damaged, error)) = match read_head(file, file_len, start) {
+        Ok(bytes) => match open(&bytes) {
+            Ok(opened) => return Ok(Some(opened)),
+            Err(failed) => (Some(bytes), failed),
+        },
+        Err(error) => (None, (true, error)),
+    };
+    let Some(spare) = read_spare(file, file_len)? else { return Err(error) };
+    if let Some(head) = head {
+        check_same_beginning(&head, &spare)?;
+        if head == spare {
+            return Err(error);
+        }
+    }
+    match open(&spare) {
+        Ok(opened) => Ok(Some(opened)),
+        Err((_, of_spare)) => Err(if is_damaged { of_spare } else { error }),
+    }
+}
+
+/// Both copies are intact. One file key, and one place of the chunks: otherwise someone with the
+/// file key could show two readers two texts.
+pub(crate) fn check_same_beginning(head: &[u8], spare: &[u8]) -> Result<(), Error> {
+    match head[..=HEADER_LEN] == spare[..=HEADER_LEN] {
+        true => Ok(()),
+        false => Err(Error::HeaderDamaged),
+    }
+}
+
+/// The bytes of the head, with a right checksum. `start` is as much of it as was read.
+fn read_head(file: &(impl ReadAt + ?Sized), file_len: u64, start: &[u8]) -> Result<Vec<u8>, Error> {
+    let len = Head::len_from_start(start)?;
+    if file_len < len as u64 {
+        return Err(Error::Truncated { chunk: None, offset: file_len });
+    }
+    let head = match start.get(..len) {
+        Some(head) => head.to_vec(),
+        None => read(file, 0, len)?,
+    };
+    if has_checksum(&head) { Ok(head) } else { Err(Error::HeaderDamaged) }
+}
+
+/// The bytes of the spare, with a right checksum, if there is one at the end.
+fn read_spare(file: &(impl ReadAt + ?Sized), file_len: u64) -> Result<Option<Vec<u8>>, Error> {
+    for log2 in LOG2S {
+        let len = 1 << log2;
+        let Some(offset) = file_len.checked_sub(len as u64) else { break };
+        let start = read(file, offset, HEADER_LEN + 1)?;
+        if start[..8] == MAGIC && start[HEADER_LEN] == log2 && Header::from_start(&start).is_ok() {
+            let spare = read(file, offset, len)?;
+            if has_checksum(&spare) {
+                return Ok(Some(spare));
+            }
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn read(
+    file: &(impl ReadAt + ?Sized),
+    offset: u64,
+    len: usize,
+) -> Result<Vec<u8>, Error> {
+    let mut bytes = vec![0; len];
+    file.read_at(&mut bytes, offset).map_err(Error::Read)?;
+    Ok(bytes)
+}

@@ -1,0 +1,392 @@
+//! The head of a file with key slots.
+
+use std::{error, fmt};
+
+use hkdf::Hkdf;
+use hkdf::hmac::{Hmac, KeyInit, Mac};
+use palladion::subtle::ConstantTimeEq;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use super::keyring::FileKey;
+use crate::chunk::ChunkSize;
+use crate::cipher::Cipher;
+use crate::error::Error;
+use crate::header::{HEADER_LEN, Header};
+use crate::kdf::KdfParams;
+use crate::master_key::MasterKey;
+use crate::passphrase::Passphrase;
+use palladion::Algorithm;
+
+// The layout: see docs/file-format.md.
+const LOG2: usize = HEADER_LEN;
+const COUNT: usize = LOG2 + 1;
+const START: usize = 144;
+const MAC_LEN: usize = 32;
+const SUM_LEN: usize = 32;
+const TAIL: usize = MAC_LEN + SUM_LEN;
+pub(crate) const LOG2S: std::ops::RangeInclusive<u8> = 12..=20;
+const SLOT_HEADER: usize = 4;
+const WRAPPED_LEN: usize = 96;
+
+/// The most slots for passphrases in a head, and the most for age.
+pub const MAX_PER_KIND: usize = 8;
+
+/// Makes slots for age's recipients.
+pub trait Lock: Send + Sync {
+    /// Returns an age file, binary and without an `scrypt` stanza, whose plaintext is the key's
+    /// [32 bytes](FileKey::as_bytes). It may have at most 65535 bytes.
+    ///
+    /// # Errors
+    ///
+    /// Whatever went wrong; it becomes [`Error::Slot`].
+    fn lock(&self, file_key: &FileKey) -> Result<Vec<u8>, Box<dyn error::Error + Send + Sync>>;
+}
+
+/// The kind of a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SlotKind {
+    /// For a master key.
+    Key,
+    /// For a passphrase, stretched at this cost.
+    Passphrase(KdfParams),
+    /// An age file, for the recipients that it names.
+    Age,
+    /// A kind that this library does not know, or a slot that is not valid.
+    Unknown(u8),
+}
+
+/// A slot of one file: nobody can use it in another.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// Kind, zero, length of the body, body.
+    bytes: Vec<u8>,
+}
+
+impl Slot {
+    pub(crate) fn new(kind: u8, body: &[&[u8]]) -> Result<Self, Error> {
+        let body = body.concat();
+        let len = u16::try_from(body.len())
+            .map_err(|_| Error::NoRoomForSlots { needed: body.len(), room: u16::MAX.into() })?;
+        Ok(Self { bytes: [&[kind, 0], &len.to_le_bytes()[..], &body].concat() })
+    }
+
+    /// Returns the kind.
+    #[must_use]
+    pub fn kind(&self) -> SlotKind {
+        let body = self.body();
+        match (self.bytes[0], self.bytes[1]) {
+            (1, 0) if body.len() == WRAPPED_LEN => SlotKind::Key,
+            (2, 0) if body.len() == WRAPPED_LEN + 12 => {
+                let [memory, passes, lanes] = [0, 4, 8].map(|at| word(&body[WRAPPED_LEN + at..]));
+                KdfParams::new(memory, passes, lanes)
+                    .map_or(SlotKind::Unknown(2), SlotKind::Passphrase)
+            }
+            (3, 0) => SlotKind::Age,
+            (kind, _) => SlotKind::Unknown(kind),
+        }
+    }
+
+    pub(crate) fn number(&self) -> u8 {
+        self.bytes[0]
+    }
+
+    /// Returns the body. That of [`SlotKind::Age`] is an age file.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        &self.bytes[SLOT_HEADER..]
+    }
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot").field("kind", &self.kind()).finish_non_exhaustive()
+    }
+}
+
+/// A slot to be made.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum NewSlot<'a> {
+    /// For a master key.
+    Key(&'a MasterKey),
+    /// For a passphrase, stretched at this cost. Equal costs save time when the file is opened.
+    Passphrase(&'a Passphrase, KdfParams),
+    /// An age file.
+    Age(&'a dyn Lock),
+}
+
+impl fmt::Debug for NewSlot<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NewSlot::Key(_) => "Key(..)",
+            NewSlot::Passphrase(..) => "Passphrase(..)",
+            NewSlot::Age(_) => "Age(..)",
+        })
+    }
+}
+
+/// What the slots of a file are bound to: the header, which never changes.
+impl Header {
+    pub(crate) fn lock(&self, new: &NewSlot<'_>, file_key: &FileKey) -> Result<Slot, Error> {
+        let wrap = |kind, ikm: &MasterKey, extra: &[u8]| {
+            let mut salt = [0; 32];
+            getrandom::fill(&mut salt).map_err(Error::no_randomness)?;
+            let pad = self.pad(kind, &salt, ikm, extra);
+            let wrapped = xor(&pad, file_key.as_bytes());
+            Slot::new(kind, &[&salt, &wrapped[..], &pad[32..], extra])
+        };
+        match new {
+            NewSlot::Key(key) => wrap(1, key, b""),
+            NewSlot::Passphrase(passphrase, _) if passphrase.is_empty() => {
+                Err(Error::EmptyPassphrase)
+            }
+            NewSlot::Passphrase(passphrase, kdf) => {
+                let costs = [kdf.memory_kib, kdf.passes, kdf.lanes].map(u32::to_le_bytes).concat();
+                wrap(2, &passphrase.stretch(self.salt(), *kdf)?, &costs)
+            }
+            NewSlot::Age(lock) => Slot::new(3, &[&lock.lock(file_key).map_err(Error::Slot)?]),
+        }
+    }
+
+    /// The key in a slot for a master key, or for a passphrase that was stretched to one.
+    pub(crate) fn unlock(&self, slot: &Slot, ikm: &MasterKey) -> Option<FileKey> {
+        let (salt, rest) = slot.body().split_first_chunk::<32>()?;
+        let (wrapped, rest) = rest.split_first_chunk::<32>()?;
+        let (check, extra) = rest.split_first_chunk::<32>()?;
+        let pad = self.pad(slot.number(), salt, ikm, extra);
+        bool::from(pad[32..].ct_eq(check)).then(|| FileKey(xor(&pad, wrapped)))
+    }
+
+    fn pad(&self, kind: u8, salt: &[u8; 32], ikm: &MasterKey, extra: &[u8]) -> Zeroizing<[u8; 64]> {
+        let mut pad = Zeroizing::new([0; 64]);
+        let info = [&b"palladion slot v1"[..], self.before_commitment(), &[kind], extra];
+        Hkdf::<Sha256>::new(Some(salt), ikm.as_bytes())
+            .expand_multi_info(&info, &mut *pad)
+            .expect("HKDF gives up to 8160 bytes");
+        pad
+    }
+
+    fn mac(&self, file_key: &FileKey, head: &[u8]) -> Hmac<Sha256> {
+        let mut key = Zeroizing::new([0; 32]);
+        Hkdf::<Sha256>::new(Some(self.salt()), file_key.as_bytes())
+            .expand_multi_info(&[b"palladion slots v1", self.before_commitment()], &mut *key)
+            .expect("HKDF gives up to 8160 bytes");
+        Hmac::new_from_slice(&*key).expect("HMAC takes keys of any length").chain_update(head)
+    }
+}
+
+fn xor(pad: &[u8; 64], bytes: &[u8; 32]) -> Zeroizing<[u8; 32]> {
+    Zeroizing::new(std::array::from_fn(|i| pad[i] ^ bytes[i]))
+}
+
+fn word(bytes: &[u8]) -> u32 {
+    u32::from_le_bytes(*bytes.first_chunk().expect("four bytes"))
+}
+
+/// A head: header, slots, MAC and checksum. It is intact and well-formed, but not authentic before
+/// a secret opens it.
+pub struct Head {
+    header: Header,
+    bytes: Box<[u8]>,
+    slots: Vec<Slot>,
+}
+
+impl Head {
+    /// How many bytes of a file tell how long its head is.
+    pub const START_LEN: usize = START;
+    /// The length of the shortest head, and of most.
+    pub const MIN_LEN: usize = 1 << *LOG2S.start();
+    /// The length of the longest head.
+    pub const MAX_LEN: usize = 1 << *LOG2S.end();
+
+    /// Makes the head of a new file, which is also its spare.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRoomForSlots`], [`Error::CannotChangeSlots`] if there is none or there are too
+    /// many of a kind, [`Error::EmptyPassphrase`], [`Error::Slot`] and those of a missing resource.
+    pub fn create(
+        file_key: &FileKey,
+        algorithm: Algorithm,
+        chunk_size: ChunkSize,
+        slots: &[NewSlot<'_>],
+    ) -> Result<Self, Error> {
+        let mut salt = [0; 32];
+        getrandom::fill(&mut salt).map_err(Error::no_randomness)?;
+        let (header, _) = Header::with_slots(file_key.as_bytes(), algorithm, chunk_size, &salt)?;
+        let slots = slots.iter().map(|slot| header.lock(slot, file_key));
+        let slots = slots.collect::<Result<Vec<_>, _>>()?;
+        let len = Self::len_for(&slots)?;
+        Self::build(header, file_key, len, 1, slots)
+    }
+
+    /// The length of a head for these slots, with room for more.
+    pub(crate) fn len_for(slots: &[Slot]) -> Result<usize, Error> {
+        let len: usize = slots.iter().map(|slot| slot.bytes.len()).sum();
+        let fits = |need: usize| LOG2S.map(|log2| 1 << log2).find(|len| *len >= need);
+        let least = START + TAIL + len;
+        fits(least + len)
+            .or(fits(least))
+            .ok_or(Error::NoRoomForSlots { needed: least, room: Self::MAX_LEN })
+    }
+
+    /// Makes a head with these slots, which were made for this header.
+    pub(crate) fn build(
+        header: Header,
+        file_key: &FileKey,
+        len: usize,
+        sequence: u64,
+        slots: Vec<Slot>,
+    ) -> Result<Self, Error> {
+        let of_kind = |kind| slots.iter().filter(|slot| slot.number() == kind).count();
+        let why = match slots.len() {
+            0 => Some("nobody could open the file"),
+            256.. => Some("a file has at most 255 slots"),
+            _ if of_kind(2) > MAX_PER_KIND => Some("a file has at most 8 slots for passphrases"),
+            _ if of_kind(3) > MAX_PER_KIND => Some("a file has at most 8 slots for age"),
+            _ => None,
+        };
+        if let Some(why) = why {
+            return Err(Error::CannotChangeSlots(why));
+        }
+        let all = slots.iter().map(|slot| &slot.bytes[..]).collect::<Vec<_>>().concat();
+        let (needed, room) = (START + all.len() + TAIL, len);
+        if needed > room {
+            return Err(Error::NoRoomForSlots { needed, room });
+        }
+        let mut bytes = vec![0; len].into_boxed_slice();
+        bytes[..HEADER_LEN].copy_from_slice(header.as_bytes());
+        bytes[LOG2] = len.ilog2() as u8;
+        bytes[COUNT] = slots.len() as u8;
+        bytes[132..136].copy_from_slice(&(all.len() as u32).to_le_bytes());
+        bytes[136..START].copy_from_slice(&sequence.to_le_bytes());
+        bytes[START..START + all.len()].copy_from_slice(&all);
+        let (text, tail) = bytes.split_at_mut(len - TAIL);
+        tail[..MAC_LEN].copy_from_slice(&header.mac(file_key, text).finalize().into_bytes());
+        let sum = Sha256::digest(&bytes[..len - SUM_LEN]);
+        bytes[len - SUM_LEN..].copy_from_slice(&sum);
+        Ok(Self { header, bytes, slots })
+    }
+
+    /// Returns the length of the head of a file that begins with these bytes, of which
+    /// [`START_LEN`](Self::START_LEN) are enough.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Info::from_start`](crate::Info::from_start), and [`Error::UnsupportedHeader`] if
+    /// the file has no slots.
+    pub fn len_from_start(start: &[u8]) -> Result<usize, Error> {
+        if !Header::from_start(start)?.has_slots() {
+            let value = start[10].into();
+            return Err(Error::UnsupportedHeader { field: "key source", value });
+        }
+        let truncated = Error::Truncated { chunk: None, offset: start.len() as u64 };
+        let log2 = start.get(..START).ok_or(truncated)?[LOG2];
+        if !LOG2S.contains(&log2) {
+            return Err(Error::HeaderDamaged);
+        }
+        Ok(1 << log2)
+    }
+
+    /// Parses the head at the beginning of these bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`len_from_start`](Self::len_from_start), [`Error::Truncated`],
+    /// [`Error::HeaderDamaged`], and [`Error::UnsupportedHeader`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, Error> {
+        let len = Self::len_from_start(bytes)?;
+        let truncated = Error::Truncated { chunk: None, offset: bytes.len() as u64 };
+        let bytes = bytes.get(..len).ok_or(truncated)?;
+        if !has_checksum(bytes) {
+            return Err(Error::HeaderDamaged);
+        }
+        let unsupported = |field, value: u64| Err(Error::UnsupportedHeader { field, value });
+        if bytes[130..132] != [0; 2] {
+            return unsupported("reserved byte", bytes[130].max(bytes[131]).into());
+        }
+        let slots_len = word(&bytes[132..]);
+        let room = &bytes[START..len - TAIL];
+        let Some((mut rest, after)) = room.split_at_checked(slots_len as usize) else {
+            return unsupported("length of the slots", slots_len.into());
+        };
+        if let Some(byte) = after.iter().find(|byte| **byte != 0) {
+            return unsupported("byte after the slots", (*byte).into());
+        }
+        let mut slots = Vec::new();
+        while let Some((start, _)) = rest.split_first_chunk::<SLOT_HEADER>() {
+            let len = SLOT_HEADER + usize::from(u16::from_le_bytes([start[2], start[3]]));
+            let Some((slot, after)) = rest.split_at_checked(len) else { break };
+            slots.push(Slot { bytes: slot.to_vec() });
+            rest = after;
+        }
+        if !rest.is_empty() || slots.is_empty() || slots.len() != bytes[COUNT].into() {
+            return unsupported("number of slots", bytes[COUNT].into());
+        }
+        Ok(Self { header: Header::from_start(bytes)?, bytes: bytes.into(), slots })
+    }
+
+    /// Returns the head as it is in the file.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns the slots.
+    #[must_use]
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Returns how often the slots were changed, and 1 more.
+    #[must_use]
+    pub fn sequence(&self) -> u64 {
+        u64::from_le_bytes(*self.bytes[136..].first_chunk().expect("eight bytes"))
+    }
+
+    /// Returns the algorithm.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.header.algorithm
+    }
+
+    /// Returns the most plaintext in a chunk.
+    #[must_use]
+    pub fn chunk_size(&self) -> ChunkSize {
+        self.header.chunk_size
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Checks that the head was made with this key: the commitment, and then the MAC. `None`: it is
+    /// the key of another file.
+    pub(crate) fn verify(&self, file_key: &FileKey) -> Option<Result<Cipher, Error>> {
+        let cipher = match self.header.open_with(file_key.as_bytes()) {
+            Ok(Some(cipher)) => cipher,
+            Ok(None) => return None,
+            Err(error) => return Some(Err(error)),
+        };
+        let (text, tail) = self.bytes.split_at(self.bytes.len() - TAIL);
+        let is_right = self.header.mac(file_key, text).verify_slice(&tail[..MAC_LEN]).is_ok();
+        Some(if is_right { Ok(cipher) } else { Err(Error::HeaderDamaged) })
+    }
+}
+
+pub(crate) fn has_checksum(head: &[u8]) -> bool {
+    let (text, sum) = head.split_at(head.len() - SUM_LEN);
+    sum == &Sha256::digest(text)[..]
+}
+
+impl fmt::Debug for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Head")
+            .field("len", &self.bytes.len())
+            .field("sequence", &self.sequence())
+            .field("slots", &self.slots)
+            .finish_non_exhaustive()
+    }
+}

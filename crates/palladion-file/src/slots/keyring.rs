@@ -1,0 +1,155 @@
+//! The secrets that open files, and the key of a file with slots.
+
+use std::error;
+use std::fmt;
+use std::sync::Arc;
+
+use palladion::subtle::ConstantTimeEq;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
+
+use crate::error::Error;
+use crate::master_key::MasterKey;
+use crate::passphrase::Passphrase;
+
+/// The key of a file with key slots: 32 random bytes.
+#[derive(Clone)]
+pub struct FileKey(pub(crate) Zeroizing<[u8; 32]>);
+
+impl FileKey {
+    /// Generates a key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoRandomness`].
+    pub fn generate() -> Result<Self, Error> {
+        let mut key = Zeroizing::new([0; 32]);
+        getrandom::fill(&mut *key).map_err(Error::no_randomness)?;
+        Ok(Self(key))
+    }
+
+    /// Returns the bytes, which are all that is needed to read and to change the file.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl From<[u8; 32]> for FileKey {
+    fn from(key: [u8; 32]) -> Self {
+        Self(Zeroizing::new(key))
+    }
+}
+
+/// Compares in constant time.
+impl PartialEq for FileKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes().ct_eq(other.as_bytes()).into()
+    }
+}
+
+impl Eq for FileKey {}
+
+impl ZeroizeOnDrop for FileKey {}
+
+impl fmt::Debug for FileKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FileKey(..)")
+    }
+}
+
+/// Opens slots that age's recipients were used for.
+pub trait Unlock: Send + Sync {
+    /// Decrypts an age file that [`Lock`](crate::slots::Lock) returned, or another program wrote.
+    /// `None` means that it is for others. This is called for each slot of that kind, at most 16
+    /// times for a file.
+    ///
+    /// # Errors
+    ///
+    /// Whatever went wrong. The other slots are tried all the same; if none opens, the first error
+    /// becomes [`Error::Slot`].
+    fn unlock(
+        &self,
+        age_file: &[u8],
+    ) -> Result<Option<FileKey>, Box<dyn error::Error + Send + Sync>>;
+}
+
+/// Several secrets, any of which may open a file. It is a [`Secret`](crate::Secret), so that each
+/// reader takes it.
+///
+/// It encrypts with its first master key, or with its first passphrase if it has no key. To change
+/// keys, put the new one first: old files still open.
+///
+/// ```
+/// use palladion_file::{Decryptor, Encryptor, Error, Keyring, MasterKey};
+///
+/// let (old, new) = (MasterKey::generate()?, MasterKey::generate()?);
+/// let mut file = Vec::new();
+/// Encryptor::new(&old).run(&b"text"[..], &mut file)?;
+///
+/// let keyring = Keyring::default().key(new).key(old);
+/// Decryptor::new(&keyring).run(&file[..], Vec::new())?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Keyring {
+    pub(crate) keys: Vec<MasterKey>,
+    pub(crate) passphrases: Vec<Passphrase>,
+    pub(crate) unlocks: Vec<Arc<dyn Unlock>>,
+    pub(crate) opens_slots: bool,
+}
+
+impl Keyring {
+    /// Adds a master key.
+    #[must_use]
+    pub fn key(mut self, key: MasterKey) -> Self {
+        self.keys.push(key);
+        self
+    }
+
+    /// Adds a passphrase.
+    #[must_use]
+    pub fn passphrase(mut self, passphrase: Passphrase) -> Self {
+        self.passphrases.push(passphrase);
+        self
+    }
+
+    /// Also opens files with key slots, which are [refused](Error::UnsupportedHeader) otherwise:
+    /// everyone who can open such a file, or could ever open one with a slot for the same secret,
+    /// can have written it.
+    #[must_use]
+    pub fn open_slots(mut self) -> Self {
+        self.opens_slots = true;
+        self
+    }
+
+    /// Adds what opens slots for age.
+    #[must_use]
+    pub fn unlock(mut self, unlock: impl Unlock + 'static) -> Self {
+        self.unlocks.push(Arc::new(unlock));
+        self
+    }
+}
+
+/// Compares in constant time. What [unlocks](Keyring::unlock) is equal to itself and its clones.
+impl PartialEq for Keyring {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(one, other): (&Arc<dyn Unlock>, _)| Arc::ptr_eq(one, other);
+        self.keys == other.keys
+            && self.passphrases == other.passphrases
+            && self.unlocks.len() == other.unlocks.len()
+            && self.unlocks.iter().zip(&other.unlocks).all(same)
+            && self.opens_slots == other.opens_slots
+    }
+}
+
+impl Eq for Keyring {}
+
+/// Shows how many secrets there are, and none of them.
+impl fmt::Debug for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keyring")
+            .field("keys", &self.keys.len())
+            .field("passphrases", &self.passphrases.len())
+            .field("unlocks", &self.unlocks.len())
+            .finish()
+    }
+}

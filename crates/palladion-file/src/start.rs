@@ -1,0 +1,142 @@
+//! What a file begins with: a header, or a head with key slots; and the spare of that at its end.
+
+use std::io::Read;
+
+use palladion::Algorithm;
+
+use crate::chunk::{ChunkSize, Place};
+use crate::cipher::Cipher;
+use crate::error::Error;
+use crate::header::{HEADER_LEN, Header};
+use crate::io::read_full;
+use crate::kdf::{KdfLimits, KdfParams};
+use crate::secret::Secret;
+use crate::slots::copies::check_same_beginning;
+use crate::slots::head::{Head, NewSlot, has_checksum};
+use crate::slots::keyring::FileKey;
+use crate::summary::Spare;
+
+/// Who is to open a new file.
+#[derive(Clone, Copy)]
+pub(crate) enum For<'a> {
+    Secret(Secret<'a>),
+    Slots(&'a [NewSlot<'a>]),
+}
+
+/// The start of a new file.
+pub(crate) struct NewStart {
+    pub bytes: Vec<u8>,
+    pub cipher: Cipher,
+    /// Whether the file ends with the same bytes.
+    pub has_spare: bool,
+}
+
+impl NewStart {
+    pub fn create(
+        to: For<'_>,
+        algorithm: Algorithm,
+        chunk_size: ChunkSize,
+        kdf: KdfParams,
+    ) -> Result<Self, Error> {
+        match to {
+            For::Secret(secret) => {
+                let (header, cipher) = Header::create(secret, algorithm, chunk_size, kdf)?;
+                Ok(Self { bytes: header.to_vec(), cipher, has_spare: false })
+            }
+            For::Slots(slots) => {
+                let key = FileKey::generate()?;
+                let head = Head::create(&key, algorithm, chunk_size, slots)?;
+                let cipher = head.header().open_with(key.as_bytes())?.expect("it was made with it");
+                Ok(Self { bytes: head.as_bytes().to_vec(), cipher, has_spare: true })
+            }
+        }
+    }
+}
+
+/// The start of a file that was opened.
+pub(crate) struct Start {
+    pub cipher: Cipher,
+    pub algorithm: Algorithm,
+    pub chunk_size: ChunkSize,
+    /// Of a file with slots.
+    pub slots: Option<Slots>,
+}
+
+/// What the spare is compared with.
+pub(crate) struct Slots {
+    head: Head,
+    file_key: FileKey,
+}
+
+impl Start {
+    /// Returns how long the start is, as far as its first bytes tell.
+    pub fn len(bytes: &[u8], secret: Secret<'_>) -> Result<usize, Error> {
+        match secret.keyring_for_slots() {
+            Some(_) if bytes.len() < HEADER_LEN => Ok(HEADER_LEN),
+            Some(_) if !Header::from_start(bytes)?.has_slots() => Ok(HEADER_LEN),
+            Some(_) if bytes.len() < Head::START_LEN => Ok(Head::START_LEN),
+            Some(_) => Head::len_from_start(bytes),
+            None => Ok(HEADER_LEN),
+        }
+    }
+
+    /// Opens the start, or gives the error of one that is not complete.
+    pub fn open(bytes: &[u8], secret: Secret<'_>, limits: &KdfLimits) -> Result<Self, Error> {
+        let header = Header::from_start(bytes)?;
+        let (cipher, slots) = match secret.keyring_for_slots() {
+            Some(keyring) if header.has_slots() => {
+                let head = Head::parse(bytes)?;
+                let file_key = head.open(keyring, limits)?;
+                let cipher = header.open_with(file_key.as_bytes())?;
+                (cipher.expect("the head was verified"), Some(Slots { head, file_key }))
+            }
+            _ => (header.open(secret, limits)?, None),
+        };
+        let (algorithm, chunk_size) = (header.algorithm, header.chunk_size);
+        Ok(Self { cipher, algorithm, chunk_size, slots })
+    }
+
+    /// Reads the start, and opens it.
+    pub fn read(
+        input: &mut impl Read,
+        secret: Secret<'_>,
+        limits: &KdfLimits,
+    ) -> Result<Self, Error> {
+        let mut bytes = Vec::new();
+        loop {
+            let (read, len) = (bytes.len(), Self::len(&bytes, secret)?);
+            bytes.resize(len, 0);
+            let more = read_full(input, &mut bytes[read..])?;
+            bytes.truncate(read + more);
+            if more == 0 || bytes.len() < len {
+                return Self::open(&bytes, secret, limits);
+            }
+        }
+    }
+
+    /// The place of the first chunk.
+    pub fn first_chunk(&self) -> Place {
+        let start = self.slots.as_ref().map_or(HEADER_LEN, Slots::len);
+        Place::new(self.chunk_size, 0, start as u64)
+    }
+}
+
+impl Slots {
+    /// The length of the spare.
+    pub fn len(&self) -> usize {
+        self.head.as_bytes().len()
+    }
+
+    /// Says what the bytes after the last chunk are. They are no more than the spare would be.
+    pub fn judge(&self, bytes: &[u8]) -> Result<Spare, Error> {
+        if bytes == self.head.as_bytes() {
+            return Ok(Spare::Same);
+        }
+        if bytes.len() < self.len() || !has_checksum(bytes) {
+            return Ok(Spare::Damaged);
+        }
+        check_same_beginning(self.head.as_bytes(), bytes)?;
+        let verified = Head::parse(bytes).map(|spare| spare.verify(&self.file_key));
+        Ok(if matches!(verified, Ok(Some(Ok(_)))) { Spare::Differs } else { Spare::Damaged })
+    }
+}
