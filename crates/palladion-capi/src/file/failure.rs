@@ -97,7 +97,7 @@ impl From<output::Error> for Failure {
 
 /// Returns C's error number. Windows has other numbers, so there it follows from the kind.
 fn errno_of(error: &io::Error) -> c_int {
-    match error.raw_os_error().filter(|_| cfg!(not(windows))) {
+    match number::of(error) {
         Some(number) => number,
         None => match error.kind() {
             ErrorKind::NotFound => libc::ENOENT,
