@@ -26,8 +26,8 @@ impl Identity {
     }
 }
 
-/// Returns the metadata of an open file, if it has any: on Windows, pipes, consoles and devices have
-/// none.
+/// Returns the metadata of an open file, if it has any: on Windows, pipes, consoles and devices
+/// have none.
 pub fn metadata(file: &File) -> io::Result<Option<Metadata>> {
     #[cfg(windows)]
     if crate::windows::is_stream(file) {
