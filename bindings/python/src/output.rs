@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use palladion_output::{self as output, Access, Cause, Error, Target};
+use palladion_output::{self as output, Access, Cause, Error, Identity, Target};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -27,6 +27,13 @@ impl Input {
             Self::Descriptor(number) => output::duplicate(*number)?.metadata(),
             Self::Path(path) => fs::metadata(path),
         }
+    }
+
+    fn identity(&self) -> io::Result<Identity> {
+        Ok(match self {
+            Self::Descriptor(number) => Identity::of(&output::duplicate(*number)?),
+            Self::Path(path) => Identity::at(path),
+        })
     }
 
     /// Opens it if it is a regular file: opening a FIFO waits.
@@ -73,7 +80,7 @@ impl Output {
         let opened = py.detach(|| {
             // Opening a missing input reports it.
             let there =
-                inputs.iter().filter_map(|(name, input)| Some((name, input.metadata().ok()?)));
+                inputs.iter().filter_map(|(name, input)| Some((name, input.identity().ok()?)));
             let there: Vec<_> = there.collect();
             let there: Vec<_> = there.iter().map(|(name, found)| (name.as_str(), found)).collect();
             let access = if private { Access::Private } else { Access::Usual };
@@ -180,6 +187,8 @@ fn exception(py: Python<'_>, error: Error) -> PyErr {
             ("EBUSY", "is a mount point and cannot be replaced: choose another name")
         }
         Cause::Fixed => ("EPERM", "is immutable or append-only: choose another name"),
+        Cause::ReadOnly => ("EPERM", "is read-only and cannot be replaced: choose another name"),
+        Cause::Stream => ("EINVAL", "is an alternate data stream: name a file"),
         Cause::Sticky => {
             ("EPERM", "belongs to another user and cannot be replaced: choose another name")
         }

@@ -38,7 +38,35 @@ pub(crate) fn get() -> c_int {
 pub(crate) fn of_callback(result: c_int) -> io::Result<()> {
     match (result, get()) {
         (0, _) => Ok(()),
-        (_, 0) => Err(io::Error::from_raw_os_error(libc::EIO)),
-        (_, number) => Err(io::Error::from_raw_os_error(number)),
+        (_, 0) => Err(error(libc::EIO)),
+        (_, number) => Err(error(number)),
     }
 }
+
+/// C's error number as an error. On Windows `io::Error` has numbers too, but they are the system's
+/// and mean something else.
+pub(crate) fn error(number: c_int) -> io::Error {
+    match cfg!(windows) {
+        true => io::Error::other(Errno(number)),
+        false => io::Error::from_raw_os_error(number),
+    }
+}
+
+/// Returns C's error number of an error, if it has one.
+pub(crate) fn of(error: &io::Error) -> Option<c_int> {
+    match cfg!(windows) {
+        true => error.get_ref()?.downcast_ref::<Errno>().map(|Errno(number)| *number),
+        false => error.raw_os_error(),
+    }
+}
+
+#[derive(Debug)]
+struct Errno(c_int);
+
+impl core::fmt::Display for Errno {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "errno {}", self.0)
+    }
+}
+
+impl core::error::Error for Errno {}

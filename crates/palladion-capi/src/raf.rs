@@ -33,7 +33,7 @@ fn fail(number: c_int) -> c_int {
 
 fn number_of(error: &Error) -> c_int {
     match error {
-        Error::Io(e) | Error::NoRandomness(e) => e.raw_os_error().unwrap_or(libc::EIO),
+        Error::Io(e) | Error::NoRandomness(e) => number::of(e).unwrap_or(libc::EIO),
         Error::WrongKey | Error::DamagedChunk { .. } | Error::TreeMismatch { .. } => libc::EBADMSG,
         Error::TooLarge | Error::TreeFull { .. } => libc::EOVERFLOW,
         Error::Exists => libc::EEXIST,
@@ -115,7 +115,7 @@ struct Callbacks(Io);
 
 /// The error for a required callback that is missing.
 fn absent() -> io::Error {
-    io::Error::from_raw_os_error(libc::EINVAL)
+    number::error(libc::EINVAL)
 }
 
 impl Storage for Callbacks {
@@ -399,7 +399,7 @@ unsafe fn create(
     }
     let mut storage = Callbacks(io);
     match storage.size() {
-        Err(e) => return fail(e.raw_os_error().unwrap_or(libc::EIO)),
+        Err(e) => return fail(number::of(&e).unwrap_or(libc::EIO)),
         Ok(1..) if config.flags & TRUNCATE == 0 => return fail(libc::EEXIST),
         Ok(0) if config.flags & CREATE == 0 => return fail(libc::ENOENT),
         Ok(_) => {}

@@ -11,7 +11,9 @@ use crate::values::{Given, Kind, PartArgs, ThreadsArgs, algorithms, bytes};
 
 /// Encrypts, decrypts and authenticates files with AEGIS (RFC 10032)
 #[derive(Parser)]
-#[command(name = "palladion", version, max_term_width = 100, after_help = OVERVIEW)]
+// Not "palladion.exe", which help would say on Windows.
+#[command(name = "palladion", bin_name = "palladion", version)]
+#[command(max_term_width = 100, after_help = OVERVIEW)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,

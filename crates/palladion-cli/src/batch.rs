@@ -4,6 +4,8 @@ use std::fs::{self, Metadata};
 use std::mem;
 use std::path::{Path, PathBuf};
 
+use palladion_output::Identity;
+
 use crate::failure::{Failure, Result, quoted};
 use crate::input::{Input, descriptor_of, has_lost_a_link, is_unchanged};
 use crate::naming::Naming;
@@ -75,15 +77,22 @@ impl Batch {
         let named = path.filter(|_| descriptor_of(path).is_none());
         let found = named.and_then(|path| fs::metadata(path).ok());
         let len = match found.filter(|found| found.is_file()) {
-            Some(file) if !self.outputs.iter().any(|(output, _)| output.replaces(&file)) => {
-                file.len()
-            }
+            Some(file) if !self.replaces(named) => file.len(),
             _ => u64::MAX,
         };
         if self.len.saturating_add(len) > Self::LONGEST {
             self.commit(false);
         }
         len
+    }
+
+    /// Returns whether an output will replace this file.
+    fn replaces(&self, path: Option<&Path>) -> bool {
+        !self.outputs.is_empty()
+            && path.is_some_and(|path| {
+                let file = Identity::at(path);
+                self.outputs.iter().any(|(output, _)| output.replaces(&file))
+            })
     }
 
     /// Adds the output for an input of which `make_room` returned the length.
@@ -126,7 +135,7 @@ pub struct After {
 impl After {
     /// Deletes the input at the path, if one is given.
     pub fn of(spent: Option<&Path>, input: Input) -> Self {
-        let spent = spent.map(|path| (path.to_path_buf(), input.metadata));
+        let spent = spent.and_then(|path| Some((path.to_path_buf(), input.metadata?)));
         Self { spent, incomplete: None }
     }
 

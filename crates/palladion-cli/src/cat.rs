@@ -33,7 +33,7 @@ pub fn run(args: &CatArgs) -> Result<()> {
         sealed.push(header);
     }
     let mut inputs = ring.files();
-    inputs.extend(files.iter().map(|file| ("input", &file.metadata)));
+    inputs.extend(files.iter().map(|file| ("input", &file.identity)));
     let (output, force) = (args.part.output.as_deref(), args.part.force);
     let output = Output::open_as(output, force, Access::Usual, &inputs, |target| {
         files.iter().fold(target, |target, file| target.permissions_of(&file.file))

@@ -1,12 +1,12 @@
 //! How a command fails: a line `error: …`, a line `hint: …`, an exit status.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use palladion::Buffer;
 use palladion_file::Error;
+pub use palladion_output::quoted;
 
 use crate::waiting::Waiting;
 
@@ -214,11 +214,6 @@ pub fn note(text: &str) {
 /// Prints a message that is not an error. If stderr is closed, nobody is listening.
 pub fn tell(text: &str) {
     say(&format!("{text}\n"));
-}
-
-/// The name of a file in messages.
-pub fn quoted(path: &Path) -> String {
-    format!("{path:?}")
 }
 
 /// Prints text on standard error. If that fails, nobody is listening.

@@ -1,11 +1,11 @@
 //! The input of a command: a file or standard input.
 
 use std::fs::{self, File, Metadata};
-use std::io::{IsTerminal, Seek};
+use std::io::{self, IsTerminal, Read, Seek};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use palladion_output::{Target, descriptor};
+use palladion_output::{Identity, Target, descriptor};
 
 use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::streams;
@@ -16,7 +16,7 @@ pub struct RandomAccess {
     pub file: File,
     /// The name in messages.
     pub name: String,
-    pub metadata: Metadata,
+    pub identity: Identity,
 }
 
 impl RandomAccess {
@@ -31,25 +31,31 @@ impl RandomAccess {
         // Check before opening: opening a pipe might block for ever.
         let metadata = fs::metadata(path).map_err(cannot)?;
         if metadata.is_dir() {
-            return Err(Failure::new(format!("{name} is a directory")).hint(no_directory));
+            return Err(is_directory(&name, no_directory));
         }
         if !metadata.is_file() && !is_disk(&metadata) {
             return Err(no_random_access(&name, no_pipe));
         }
         let file = File::options().read(true).write(change).open(path).map_err(cannot)?;
-        Ok(Self { file, name, metadata })
+        let identity = Identity::of(&file);
+        Ok(Self { file, name, identity })
     }
 }
 
 impl RandomAccess {
     /// Takes standard input, which must be a file that nobody has read from.
     pub fn standard_input(no_pipe: &str) -> Result<Self> {
-        let Input { file, name, metadata, len, .. } = Input::open_as("name a file in it", None)?;
-        if !metadata.is_file() || len != Some(metadata.len()) {
-            return Err(no_random_access(&name, no_pipe));
+        let input = Input::open_as("name a file in it", None)?;
+        if input.len.is_none() || input.len != input.metadata.as_ref().map(Metadata::len) {
+            return Err(no_random_access(&input.name, no_pipe));
         }
-        Ok(Self { file, name, metadata })
+        let Input { file, name, identity, .. } = input;
+        Ok(Self { file, name, identity })
     }
+}
+
+fn is_directory(name: &str, hint: &str) -> Failure {
+    Failure::new(format!("{name} is a directory")).hint(hint)
 }
 
 fn no_random_access(name: &str, hint: &str) -> Failure {
@@ -62,7 +68,9 @@ pub struct Input {
     pub name: String,
     /// The number of the descriptor that the path means, if it means one; 0 is standard input.
     pub descriptor: Option<u32>,
-    pub metadata: Metadata,
+    /// Not every pipe has metadata.
+    pub metadata: Option<Metadata>,
+    pub identity: Identity,
     /// The number of bytes left to read, if known.
     pub len: Option<u64>,
 }
@@ -156,7 +164,11 @@ impl Input {
             (Some(number), Some(path)) => (streams::handed_over(number), quoted(path)),
             (None, Some(path)) => (File::open(path), quoted(path)),
         };
-        let file = file.map_err(|error| Failure::io("open", &name, &error))?;
+        let file = file.map_err(|error| match path {
+            // Windows does not open directories like files.
+            Some(path) if cfg!(windows) && path.is_dir() => is_directory(&name, no_directory),
+            _ => Failure::io("open", &name, &error),
+        })?;
         if let Some(number) = descriptor {
             let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
             if opened.contains(&number) {
@@ -165,26 +177,36 @@ impl Input {
             }
             opened.push(number);
         }
-        let metadata = file.metadata().map_err(|error| Failure::io("read", &name, &error))?;
-        if metadata.is_dir() {
-            return Err(Failure::new(format!("{name} is a directory")).hint(no_directory));
+        let metadata = palladion_output::metadata(&file);
+        let metadata = metadata.map_err(|error| Failure::io("read", &name, &error))?;
+        if metadata.as_ref().is_some_and(Metadata::is_dir) {
+            return Err(is_directory(&name, no_directory));
         }
         // A program before this one may have read some of standard input.
         let position = (&file).stream_position().unwrap_or(0);
-        let len = metadata.is_file().then_some(metadata.len().saturating_sub(position));
-        Ok(Self { file, name, descriptor, metadata, len })
+        let regular = metadata.as_ref().filter(|metadata| metadata.is_file());
+        let len = regular.map(|metadata| metadata.len().saturating_sub(position));
+        let identity = Identity::of(&file);
+        Ok(Self { file, name, descriptor, metadata, identity, len })
     }
 
     /// Returns where to read.
-    pub fn reader(&self) -> Waiting<&File> {
-        Waiting(&self.file)
+    pub fn reader(&self) -> Reader<'_> {
+        let is_console = cfg!(windows) && self.descriptor == Some(0) && self.file.is_terminal();
+        Reader { file: Waiting(&self.file), is_console }
+    }
+
+    /// Returns whether it is a regular file.
+    pub fn is_file(&self) -> bool {
+        self.len.is_some()
     }
 
     /// Gives a file that is made from this one its permissions and its date.
     pub fn pass_on(&self, target: Target) -> Target {
         let target = target.permissions_of(&self.file);
-        match self.metadata.modified() {
-            Ok(time) if self.metadata.is_file() => target.modified(time),
+        let regular = self.metadata.as_ref().filter(|metadata| metadata.is_file());
+        match regular.map(Metadata::modified) {
+            Some(Ok(time)) => target.modified(time),
             _ => target,
         }
     }
@@ -207,18 +229,39 @@ impl Input {
     /// Returns whether the file was changed since it was opened. Files in sysfs and the like are
     /// shorter than the system says, without a change.
     fn was_changed(&self) -> bool {
-        self.file.metadata().map_or(true, |now| !is_unchanged(&self.metadata, &now))
+        match (&self.metadata, self.file.metadata()) {
+            (Some(before), Ok(now)) => !is_unchanged(before, &now),
+            _ => true,
+        }
     }
 
     /// Prepares reading: widens a pipe, and tells a user at a terminal that the program waits for
     /// input. Call it before the first read.
     pub fn begin(&self) {
-        if self.metadata.is_file() {
+        if self.is_file() {
             return; // thousands of small files should not pay for this
         }
         streams::widen(&self.file);
         if self.file.is_terminal() {
-            note("note: reading from the terminal; Ctrl-D ends the input");
+            let end = if cfg!(windows) { "Ctrl-Z and Enter end" } else { "Ctrl-D ends" };
+            note(&format!("note: reading from the terminal; {end} the input"));
+        }
+    }
+}
+
+/// Reads an input.
+pub struct Reader<'a> {
+    file: Waiting<&'a File>,
+    /// Whether it is a console of Windows. Its own text is UTF-16, and other programs get it in an
+    /// old code page unless they ask.
+    is_console: bool,
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.is_console {
+            true => io::stdin().read(buffer),
+            false => self.file.read(buffer),
         }
     }
 }

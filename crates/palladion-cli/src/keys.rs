@@ -2,12 +2,12 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, Metadata};
+use std::fs::{self, DirBuilder};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use palladion_file::{KeyFileError, MasterKey, Passphrase, Secret};
-use palladion_output::{descriptor, open_to_others, refuse_inputs};
+use palladion_output::{Identity, descriptor, open_to_others, refuse_inputs};
 use zeroize::Zeroizing;
 
 use crate::args::{FingerprintArgs, KeygenArgs};
@@ -74,7 +74,7 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     // A new file is private, unless its file system has no permissions.
     if let Some(what) = open_to_others(output.file()) {
         tell(&format!("warning: other users can {what} the file that the key is written to"));
-        tell("hint: use keygen -o KEYFILE, or chmod 600 the file");
+        tell("hint: use keygen -o KEYFILE, or make the file private");
     }
     let written = output.writer().write_all(key.to_key_file().as_bytes());
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
@@ -226,8 +226,8 @@ impl Source {
     }
 
     /// Its file as an input, which no output may replace, with its name in messages.
-    pub fn as_input(&self) -> Option<(&str, &Metadata)> {
-        self.file.as_ref().map(|file| (self.name(), &file.metadata))
+    pub fn as_input(&self) -> Option<(&str, &Identity)> {
+        self.file.as_ref().map(|file| (self.name(), &file.identity))
     }
 
     pub fn is_passphrase(&self) -> bool {
@@ -268,7 +268,7 @@ impl Source {
     /// whatever name. Nobody could open the result without already having what is in it.
     pub fn refuse(&mut self, input: &Input) -> Result<()> {
         let files = self.as_input();
-        let is_own = refuse_inputs(Path::new(""), Some(&input.metadata), files.as_slice()).is_err();
+        let is_own = refuse_inputs(Path::new(""), &input.identity, files.as_slice()).is_err();
         let is_copy = match self.secret()? {
             OwnSecret::Key(key) => !is_own && holds(input, key)?,
             _ => false,
@@ -423,10 +423,14 @@ fn private(input: &Input, option: &str) -> Result<()> {
         return Ok(());
     };
     // No names in the hint, which a shell might take for commands. Standard input may be the data.
-    Err(Failure::new(format!("other users can {what} {}", input.name)).hint(format!(
-        "make it private: chmod 600 FILE; if the disk has no permissions: \
-         {option} /dev/fd/3 3< FILE"
-    )))
+    let hint = match cfg!(windows) {
+        true => "make it private: icacls FILE /inheritance:r /grant:r \"%USERNAME%:F\"".into(),
+        false => format!(
+            "make it private: chmod 600 FILE; if the disk has no permissions: \
+             {option} /dev/fd/3 3< FILE"
+        ),
+    };
+    Err(Failure::new(format!("other users can {what} {}", input.name)).hint(hint))
 }
 
 /// Reads a whole file, or its beginning up to the first line end.

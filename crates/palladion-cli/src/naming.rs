@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use palladion_output::refuse_inputs;
+use palladion_output::{Identity, refuse_inputs};
 
 use crate::args::InOutArgs;
 use crate::failure::{Failure, Result, quoted};
@@ -113,7 +113,12 @@ impl<'a> Naming<'a> {
             let own = name.file_name().unwrap_or_default();
             // As most file systems of these systems compare names.
             let own = match cfg!(any(windows, target_os = "macos")) {
-                true => own.to_string_lossy().to_lowercase().into(),
+                true => {
+                    let own = own.to_string_lossy().to_lowercase();
+                    // Windows ignores such ends.
+                    let end: &[_] = if cfg!(windows) { &['.', ' '] } else { &[] };
+                    own.trim_end_matches(end).into()
+                }
                 false => own.to_os_string(),
             };
             let folder = name.parent().filter(|folder| *folder != Path::new(""));
@@ -144,7 +149,7 @@ impl<'a> Naming<'a> {
     pub fn open(
         &self,
         input: &Input,
-        secrets: &[(&str, &Metadata)],
+        secrets: &[(&str, &Identity)],
         path: Option<&Path>,
     ) -> Result<Output> {
         let derived = match path {
@@ -152,7 +157,7 @@ impl<'a> Naming<'a> {
                 if input.descriptor.is_none()
                     && (self.args.output.is_none() || self.folder.is_some()) =>
             {
-                if !input.metadata.is_file() {
+                if !input.is_file() {
                     let message = format!("{} is not a regular file", input.name);
                     return Err(Failure::usage(message).hint(
                         "name the output with -o OUT, or write to standard output with -o -",
@@ -169,7 +174,7 @@ impl<'a> Naming<'a> {
         if self.args.rm {
             check_deletion(input, path, secrets)?;
         }
-        let inputs = [&[("input", &input.metadata)], secrets].concat();
+        let inputs = [&[("input", &input.identity)], secrets].concat();
         let output = derived.as_deref().or(self.args.output.as_deref());
         let output = Output::open_as(output, self.args.force, Access::Usual, &inputs, |target| {
             input.pass_on(target)
@@ -183,13 +188,13 @@ impl<'a> Naming<'a> {
 }
 
 /// Fails if an input cannot be deleted, or is a secret.
-fn check_deletion(input: &Input, path: Option<&Path>, secrets: &[(&str, &Metadata)]) -> Result<()> {
+fn check_deletion(input: &Input, path: Option<&Path>, secrets: &[(&str, &Identity)]) -> Result<()> {
     let found = path.filter(|_| input.descriptor.is_none()).map(fs::symlink_metadata);
     if !matches!(found, Some(Ok(metadata)) if metadata.is_file()) {
         let message = format!("--rm deletes regular files only, and {} is none", input.name);
         return Err(Failure::usage(message).hint("leave out --rm, or name a file"));
     }
-    if refuse_inputs(Path::new(""), Some(&input.metadata), secrets).is_err() {
+    if refuse_inputs(Path::new(""), &input.identity, secrets).is_err() {
         let message = format!("--rm would delete {}, the key or passphrase", input.name);
         return Err(Failure::usage(message).hint("leave out --rm, or do not name this file"));
     }

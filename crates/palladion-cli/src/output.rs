@@ -1,17 +1,20 @@
 //! The output of a command: a file that appears once it is complete, or standard output.
 //! [`palladion_output`] says what names mean and what is refused.
 
-use std::fs::{File, Metadata};
-use std::io::{ErrorKind, IsTerminal};
+use std::fs::File;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 pub use palladion_output::Access;
-use palladion_output::{self as output, Cause, Error, Target};
+use palladion_output::{self as output, Cause, Error, Identity, Target};
 
 use crate::failure::{Failure, Result, quoted, tell};
 use crate::input::is_standard;
 use crate::waiting::Waiting;
 use crate::{interrupt, streams};
+
+/// How messages call it.
+const STANDARD_OUTPUT: &str = "standard output";
 
 pub struct Output {
     /// How messages call it.
@@ -26,7 +29,7 @@ impl Output {
         path: Option<&Path>,
         force: bool,
         access: Access,
-        inputs: &[(&str, &Metadata)],
+        inputs: &[(&str, &Identity)],
     ) -> Result<Self> {
         Self::open_as(path, force, access, inputs, |target| target)
     }
@@ -36,13 +39,13 @@ impl Output {
         path: Option<&Path>,
         force: bool,
         access: Access,
-        inputs: &[(&str, &Metadata)],
+        inputs: &[(&str, &Identity)],
         shape: impl FnOnce(Target) -> Target,
     ) -> Result<Self> {
         let path = path.filter(|path| !is_standard(Some(path)));
         let number = path.map_or(Some(1), output::descriptor);
         let (name, path) = match (path, number) {
-            (None, _) | (_, Some(1)) => ("standard output".to_string(), Path::new("-")),
+            (None, _) | (_, Some(1)) => (STANDARD_OUTPUT.to_string(), Path::new("-")),
             (Some(path), _) => (quoted(path), path),
         };
         let Some(number) = number else {
@@ -67,7 +70,7 @@ impl Output {
             number => streams::handed_over(number),
         };
         let file = file.map_err(|error| Failure::io("open", &name, &error))?;
-        same_file(file.metadata().ok().as_ref(), inputs, &name)?;
+        same_file(&Identity::of(&file), inputs, &name)?;
         streams::widen(&file);
         Ok(Self { name, output: output::Output::direct(path, file) })
     }
@@ -78,8 +81,9 @@ impl Output {
     }
 
     /// Returns where to write, waiting if necessary.
-    pub fn writer(&self) -> Waiting<&File> {
-        Waiting(self.file())
+    pub fn writer(&self) -> Writer<'_> {
+        let is_console = cfg!(windows) && self.name == STANDARD_OUTPUT && self.is_terminal();
+        Writer { file: Waiting(self.file()), is_console }
     }
 
     pub fn is_terminal(&self) -> bool {
@@ -105,7 +109,7 @@ impl Output {
     }
 
     /// Returns whether it will replace this file.
-    pub fn replaces(&self, file: &Metadata) -> bool {
+    pub fn replaces(&self, file: &Identity) -> bool {
         self.output.replaces(file)
     }
 
@@ -134,11 +138,33 @@ impl Output {
     }
 }
 
+/// Writes an output.
+pub struct Writer<'a> {
+    file: Waiting<&'a File>,
+    /// Whether it is a console of Windows, which shows bytes as text in an old code page.
+    is_console: bool,
+}
+
+impl Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_console {
+            let mut stdout = io::stdout();
+            stdout.write_all(String::from_utf8_lossy(bytes).as_bytes())?;
+            return stdout.flush().map(|()| bytes.len());
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 /// Explains why there is no output.
 fn failure(error: Error) -> Failure {
     if let Cause::Io(action, io) = &error.cause {
         let name = match is_standard(Some(&error.path)) {
-            true => "standard output".to_string(),
+            true => STANDARD_OUTPUT.to_string(),
             false => quoted(&error.path),
         };
         let failure = Failure::io(action, &name, io);
@@ -161,6 +187,8 @@ fn failure(error: Error) -> Failure {
         Cause::NoDirectory(_) => "create it first: mkdir -p DIRECTORY",
         Cause::DanglingLink => "remove the link, or create its target",
         Cause::InUse => "try again when it is done",
+        Cause::ReadOnly => "make it writable first: attrib -r FILE",
+        Cause::Stream => "name a file: a colon stands only after the letter of a drive",
         Cause::OtherProcess => "name the file itself",
         Cause::MountPoint | Cause::Sticky => {
             "choose another name, or write into it: palladion … -o - > FILE"
@@ -171,11 +199,7 @@ fn failure(error: Error) -> Failure {
 }
 
 /// Refuses to overwrite an input.
-pub fn same_file(
-    output: Option<&Metadata>,
-    inputs: &[(&str, &Metadata)],
-    name: &str,
-) -> Result<()> {
+pub fn same_file(output: &Identity, inputs: &[(&str, &Identity)], name: &str) -> Result<()> {
     let refused = output::refuse_inputs(Path::new(""), output, inputs);
     refused.map_err(|error| match error.cause {
         Cause::Input(what) => Failure::usage(format!("{name} is both {what} and output"))

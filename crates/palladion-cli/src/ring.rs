@@ -1,8 +1,7 @@
 //! The secrets for decryption: each file takes the one that opens it.
 
-use std::fs::Metadata;
-
 use palladion_file::{Error, KdfLimits, KdfParams, Secret, SecretKind};
+use palladion_output::Identity;
 
 use crate::failure::{Failure, Result, tell};
 use crate::input::is_standard_input;
@@ -60,7 +59,7 @@ impl Ring {
     }
 
     /// The files that hold the secrets, with their names in messages.
-    pub fn files(&self) -> Vec<(&str, &Metadata)> {
+    pub fn files(&self) -> Vec<(&str, &Identity)> {
         self.sources.iter().filter_map(Source::as_input).collect()
     }
 

@@ -11,3 +11,4 @@ mod parts;
 mod raf;
 #[cfg(unix)]
 mod waiting;
+mod windows;

@@ -1,7 +1,9 @@
 //! Real files, pipes and accidents, end to end.
 
 use std::fs;
-use std::io::{Read, Write};
+#[cfg(unix)]
+use std::io::Read;
+use std::io::Write;
 
 use crate::common::*;
 

@@ -8,8 +8,10 @@ use std::fs::File;
 ///
 /// Like OpenSSH, it objects only to a regular file that belongs to the caller (the effective user).
 /// It accepts a file on a read-only file system, and one that nobody may write, as with 0440 and
-/// 0444. So it accepts the secrets that systemd, Docker and Kubernetes give to services. On Windows
-/// it accepts every file.
+/// 0444. So it accepts the secrets that systemd, Docker and Kubernetes give to services.
+///
+/// On Windows it objects to a file whose access control list allows something to anyone but the
+/// caller, the owner, administrators and the system, unless its file system has no such lists.
 ///
 /// ```no_run
 /// let file = std::fs::File::open("my.key")?;
@@ -38,7 +40,17 @@ pub fn open_to_others(file: &File) -> Option<&'static str> {
         let refuse = metadata.is_file() && is_own && mode & 0o222 != 0 && !is_read_only();
         refuse.then_some(what)
     }
-    #[cfg(not(unix))]
+    #[cfg(windows)]
+    {
+        let others = crate::windows::others(file)?;
+        match (others.read, others.change) {
+            (true, true) => Some("read and change"),
+            (true, false) => Some("read"),
+            (false, true) => Some("change"),
+            (false, false) => None,
+        }
+    }
+    #[cfg(not(any(unix, windows)))]
     {
         let _ = file;
         None

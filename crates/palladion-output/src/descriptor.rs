@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::Identity;
 use super::folder::folder_of;
 
 /// Where a name leads, through the symbolic links at its end.
@@ -31,27 +32,18 @@ pub fn descriptor(path: &Path) -> Option<u32> {
 pub fn open_input(path: &Path) -> io::Result<File> {
     match descriptor(path) {
         Some(number) => duplicate(number),
+        // Windows says that access is denied.
+        None if cfg!(windows) && path.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         None => File::open(path),
     }
 }
 
 /// Returns whether a path has come to mean another file, or none, since this one was opened by it.
-/// Then changes to the open file would be lost. Ask once it is locked. Returns false on Windows,
-/// where the standard library cannot tell whether two files are the same.
+/// Then changes to the open file would be lost. Ask once it is locked.
 pub fn is_replaced(path: &Path, file: &File) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        let id = |found: std::fs::Metadata| (found.dev(), found.ino());
-        // The name of a descriptor means the open file for good.
-        descriptor(path).is_none()
-            && file.metadata().ok().map(id) != std::fs::metadata(path).ok().map(id)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (path, file);
-        false
-    }
+    // The name of a descriptor means the open file for good, and so does that of a device.
+    let own = Identity::of(file);
+    own.is_same(&own) && descriptor(path).is_none() && !own.is_same(&Identity::at(path))
 }
 
 /// Follows symbolic links one by one. The system would follow the last one from /proc/self/fd too,

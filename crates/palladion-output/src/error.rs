@@ -37,6 +37,10 @@ pub enum Cause {
     MountPoint,
     /// It is immutable or append-only, or its directory is append-only.
     Fixed,
+    /// It is read-only, on Windows.
+    ReadOnly,
+    /// It is an alternate data stream of a file, on Windows.
+    Stream,
     /// It belongs to another user, in a directory where only owners replace files.
     Sticky,
     /// It is a regular file that another process has open.
@@ -47,34 +51,45 @@ pub enum Cause {
     Io(&'static str, io::Error),
 }
 
+/// Returns a name as messages show it: between quotation marks, with what a terminal would not show
+/// escaped. The backslashes that divide a path of Windows are not.
+pub fn quoted(path: &Path) -> String {
+    let quoted = format!("{path:?}");
+    if cfg!(windows) { quoted.replace(r"\\", r"\") } else { quoted }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = &self.path;
+        let path = quoted(&self.path);
         match &self.cause {
-            Cause::Exists => write!(f, "{path:?} already exists"),
-            Cause::Directory => write!(f, "{path:?} is a directory"),
+            Cause::Exists => write!(f, "{path} already exists"),
+            Cause::Directory => write!(f, "{path} is a directory"),
             Cause::EmptyName => write!(f, "the name of the output is empty"),
-            Cause::DirectoryName => write!(f, "{path:?} is a directory, not a file"),
+            Cause::DirectoryName => write!(f, "{path} is a directory, not a file"),
             Cause::NoDirectory(folder) => {
-                write!(f, "cannot create {path:?}: no directory {folder:?}")
+                write!(f, "cannot create {path}: no directory {}", quoted(folder))
             }
-            Cause::DanglingLink => write!(f, "{path:?} is a symbolic link to a missing file"),
-            Cause::Input(what) => write!(f, "{path:?} is both {what} and output"),
-            Cause::InUse => write!(f, "{path:?} is being used by another program"),
+            Cause::DanglingLink => write!(f, "{path} is a symbolic link to a missing file"),
+            Cause::Input(what) => write!(f, "{path} is both {what} and output"),
+            Cause::InUse => write!(f, "{path} is being used by another program"),
             Cause::MountPoint => {
-                write!(f, "{path:?} cannot be replaced: it is a mount point")
+                write!(f, "{path} cannot be replaced: it is a mount point")
             }
             Cause::Fixed => {
-                write!(f, "{path:?} cannot be changed: it is immutable or append-only")
+                write!(f, "{path} cannot be changed: it is immutable or append-only")
+            }
+            Cause::ReadOnly => write!(f, "{path} cannot be replaced: it is read-only"),
+            Cause::Stream => {
+                write!(f, "{path} is an alternate data stream, which cannot be replaced")
             }
             Cause::Sticky => {
-                write!(f, "{path:?} cannot be replaced: it belongs to another user")
+                write!(f, "{path} cannot be replaced: it belongs to another user")
             }
-            Cause::OtherProcess => write!(f, "{path:?} is a file that another process has open"),
+            Cause::OtherProcess => write!(f, "{path} is a file that another process has open"),
             Cause::Forked => {
-                write!(f, "the unfinished {path:?} belongs to the process that created it")
+                write!(f, "the unfinished {path} belongs to the process that created it")
             }
-            Cause::Io(action, error) => write!(f, "cannot {action} {path:?}: {error}"),
+            Cause::Io(action, error) => write!(f, "cannot {action} {path}: {error}"),
         }
     }
 }

@@ -8,7 +8,11 @@ use std::path::Path;
 
 use super::error::Cause;
 
-pub use system::{Folder, WAYS_NOT_TO_REPLACE, cannot_replace};
+pub use system::{
+    Folder, WAYS_NOT_TO_REPLACE, cannot_replace, is_device, is_held, is_stream_of_file,
+};
+#[cfg(windows)]
+pub use system::{list, open_without_access};
 
 /// A way to rename a file, or to give it a second name, without replacing another.
 pub type Way = fn(&Folder, &OsStr, &OsStr) -> io::Result<()>;
@@ -62,6 +66,16 @@ mod system {
             Ok(fs::renameat(&self.fd, from, &self.fd, to)?)
         }
 
+        /// Renames a file, and replaces another that is locked by `lock`.
+        pub fn replace(
+            &self,
+            from: &OsStr,
+            to: &OsStr,
+            _lock: &mut Option<File>,
+        ) -> io::Result<()> {
+            self.rename(from, to)
+        }
+
         pub fn remove(&self, name: &OsStr) -> io::Result<()> {
             Ok(fs::unlinkat(&self.fd, name, AtFlags::empty())?)
         }
@@ -102,6 +116,21 @@ mod system {
             #[cfg(not(any(target_os = "linux", target_os = "android")))]
             return false;
         }
+    }
+
+    /// Returns whether a name is that of a device whatever is in its directory.
+    pub fn is_device(_path: &Path) -> bool {
+        false
+    }
+
+    /// Returns whether a name is that of a part of a file.
+    pub fn is_stream_of_file(_path: &Path) -> bool {
+        false
+    }
+
+    /// Returns whether another program does not allow a file to be replaced.
+    pub fn is_held(_path: &Path) -> bool {
+        false
     }
 
     /// The attributes of a file that the system knows.
@@ -155,10 +184,14 @@ mod system {
 
 #[cfg(not(unix))]
 mod system {
-    use std::fs;
-    use std::path::PathBuf;
+    use std::fs::{self, OpenOptions};
+    use std::path::{Component, PathBuf, Prefix};
+    use std::thread::sleep;
+    use std::time::Duration;
 
     use super::*;
+    #[cfg(windows)]
+    use crate::windows::{List, rights};
 
     #[derive(Debug)]
     pub struct Folder {
@@ -178,17 +211,40 @@ mod system {
             &self.path
         }
 
-        /// Creates a file for reading and writing.
+        /// Creates a file for reading and writing, and to set who may use it.
         pub fn create(&self, name: &OsStr, _mode: u32) -> io::Result<File> {
-            File::options().read(true).write(true).create_new(true).open(self.path.join(name))
+            let (path, mut options) = (self.path.join(name), File::options());
+            options.read(true).write(true).create_new(true);
+            #[cfg(windows)]
+            match with_rights(options.clone(), rights::READ_WRITE_SET_LIST).open(&path) {
+                // Some servers refuse such a right.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                created => return created,
+            }
+            options.open(path)
         }
 
         pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-            fs::rename(self.path.join(from), self.path.join(to))
+            patiently(&[ERROR_SHARING_VIOLATION, ERROR_ACCESS_DENIED], || {
+                fs::rename(self.path.join(from), self.path.join(to))
+            })
+        }
+
+        /// Renames a file, and replaces another that is locked by `lock`.
+        pub fn replace(&self, from: &OsStr, to: &OsStr, lock: &mut Option<File>) -> io::Result<()> {
+            let renamed = fs::rename(self.path.join(from), self.path.join(to));
+            renamed.or_else(|_| {
+                // Windows before 10, FAT and some servers replace no open file, not even if only
+                // we have it open.
+                *lock = None;
+                self.rename(from, to)
+            })
         }
 
         pub fn remove(&self, name: &OsStr) -> io::Result<()> {
-            fs::remove_file(self.path.join(name))
+            patiently(&[ERROR_SHARING_VIOLATION, ERROR_ACCESS_DENIED], || {
+                fs::remove_file(self.path.join(name))
+            })
         }
 
         pub fn find(&self, name: &OsStr) -> Option<(PathBuf, fs::Metadata)> {
@@ -210,8 +266,81 @@ mod system {
         }
     }
 
-    pub fn cannot_replace(_path: &Path, _metadata: &Metadata) -> Option<Cause> {
-        None
+    /// What Windows says of a file that another program has open and does not share.
+    const ERROR_SHARING_VIOLATION: i32 = 32;
+    /// What it also says of that, and of much else.
+    const ERROR_ACCESS_DENIED: i32 = 5;
+
+    /// Tries again for a second if the error may pass: a virus scanner or an indexer looks at every
+    /// new file for a moment, and allows nothing meanwhile.
+    fn patiently<T>(passing: &[i32], mut action: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+        let passes = |error: &io::Error| {
+            cfg!(windows) && error.raw_os_error().is_some_and(|error| passing.contains(&error))
+        };
+        for milliseconds in [1, 3, 10, 30, 100, 300, 600] {
+            match action() {
+                Err(error) if passes(&error) => sleep(Duration::from_millis(milliseconds)),
+                done => return done,
+            }
+        }
+        action()
+    }
+
+    #[cfg(windows)]
+    fn with_rights(mut options: OpenOptions, rights: u32) -> OpenOptions {
+        use std::os::windows::fs::OpenOptionsExt;
+        // Also for directories.
+        const FILE_FLAG_BACKUP_SEMANTICS: u32 = 0x0200_0000;
+        options.access_mode(rights).custom_flags(FILE_FLAG_BACKUP_SEMANTICS);
+        options
+    }
+
+    /// Opens something only to learn what it is.
+    #[cfg(windows)]
+    pub fn open_without_access(path: &Path) -> io::Result<File> {
+        with_rights(File::options(), 0).open(path)
+    }
+
+    /// Returns who may use a file.
+    #[cfg(windows)]
+    pub fn list(path: &Path) -> Option<List> {
+        List::of(&with_rights(File::options(), rights::READ_LIST).open(path).ok()?)
+    }
+
+    /// Returns whether Windows takes a name for a device whatever is in its directory: `CON`,
+    /// `NUL`, before Windows 11 also `nul.txt`, and what begins with `\\.\`.
+    pub fn is_device(path: &Path) -> bool {
+        let absolute = std::path::absolute(path).unwrap_or_default();
+        match absolute.components().next() {
+            Some(Component::Prefix(prefix)) => matches!(prefix.kind(), Prefix::DeviceNS(_)),
+            _ => false,
+        }
+    }
+
+    /// Returns whether a name is that of an alternate data stream, as `file.txt:stream`.
+    pub fn is_stream_of_file(path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        cfg!(windows) && name.as_encoded_bytes().contains(&b':')
+    }
+
+    /// Returns whether another program does not allow a file to be replaced.
+    pub fn is_held(path: &Path) -> bool {
+        #[cfg(windows)]
+        {
+            let open = || with_rights(File::options(), rights::DELETE).open(path);
+            patiently(&[ERROR_SHARING_VIOLATION], open)
+                .is_err_and(|error| error.raw_os_error() == Some(ERROR_SHARING_VIOLATION))
+        }
+        #[cfg(not(windows))]
+        {
+            let _ = path;
+            false
+        }
+    }
+
+    /// Returns why no file can be renamed to an existing one, if it is known before.
+    pub fn cannot_replace(_path: &Path, metadata: &Metadata) -> Option<Cause> {
+        (cfg!(windows) && metadata.permissions().readonly()).then_some(Cause::ReadOnly)
     }
 
     pub const WAYS_NOT_TO_REPLACE: &[Way] = &[|folder, from, to| {

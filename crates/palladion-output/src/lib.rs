@@ -78,8 +78,8 @@
 //! other file has when the new one is complete, also if it appeared during the work. If it has
 //! vanished by then, they are those that it had at the beginning; if another user has put a file in
 //! its place, the new one is private. On Linux, permissions include the POSIX ACL. Where the group
-//! or the ACL cannot be kept, fewer users get access than before. Other systems' ACLs are not
-//! kept.
+//! or the ACL cannot be kept, fewer users get access than before. The ACLs of macOS and the BSDs
+//! are not kept.
 //!
 //! A [private](Access::Private) file is readable and writable by its owner alone (0600), also if it
 //! replaces one that was not. Descriptors and devices keep their permissions.
@@ -96,9 +96,7 @@
 //! whether the name is free and rename at once; another program could create the file in between.
 //! A file system without permissions, owners, locks or `fsync` does without them, which is not an
 //! error. There a private file is only as private as the file system makes every file.
-//!
-//! On Windows there are no descriptors among the names, an open file cannot be replaced, and a new
-//! file has the permissions of its directory.
+#![doc = include_str!("windows.md")]
 //!
 //! # Example
 //!
@@ -118,7 +116,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -129,11 +127,15 @@ mod access;
 mod descriptor;
 mod error;
 mod folder;
+mod identity;
 mod permissions;
+#[cfg(windows)]
+mod windows;
 
 pub use access::open_to_others;
 pub use descriptor::{descriptor, duplicate, inherited, is_replaced, open_input};
-pub use error::{Cause, Error, Result};
+pub use error::{Cause, Error, Result, quoted};
+pub use identity::{Identity, metadata};
 
 use descriptor::End;
 use folder::{Folder, Way, folder_of};
@@ -180,7 +182,7 @@ impl Target {
         path: &Path,
         replace: bool,
         access: Access,
-        inputs: &[(&str, &Metadata)],
+        inputs: &[(&str, &Identity)],
     ) -> Result<Self> {
         let fail = |cause: Cause| Err(cause.of(path));
         let target = |found| {
@@ -190,15 +192,22 @@ impl Target {
         let end = descriptor::resolve(path);
         if let End::Descriptor(number) = end {
             let file = duplicate(number).map_err(|error| Cause::Io("open", error).of(path))?;
-            refuse_inputs(path, file.metadata().ok().as_ref(), inputs)?;
+            refuse_inputs(path, &Identity::of(&file), inputs)?;
             return target(Found::Descriptor(file));
+        }
+        if folder::is_device(path) {
+            return target(Found::Special);
+        }
+        if folder::is_stream_of_file(path) {
+            return fail(Cause::Stream);
         }
         let existing = match fs::metadata(path) {
             Ok(metadata) => Some(metadata),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return fail(Cause::Io("create", error)),
         };
-        refuse_inputs(path, existing.as_ref(), inputs)?;
+        let identity = Identity::at(path);
+        refuse_inputs(path, &identity, inputs)?;
         match (existing, end) {
             (Some(metadata), _) if metadata.is_dir() => fail(Cause::Directory),
             (Some(metadata), _) if !metadata.is_file() => target(Found::Special),
@@ -209,7 +218,7 @@ impl Target {
                     return fail(cause);
                 }
                 let lock = lock(&own).map_err(|cause| cause.of(path))?;
-                let replaced = Box::new(Replaced::new(&own, metadata));
+                let replaced = Box::new(Replaced::new(&own, metadata, identity));
                 target(Found::File { own, replaced, lock })
             }
             (None, _) if fs::symlink_metadata(path).is_ok() => {
@@ -277,6 +286,7 @@ impl Target {
             (Access::Usual, None) => sources.close(&file),
             (Access::Private, replaced) => Later::Private(replaced),
         };
+        later.close(&file);
         let new = New {
             folder,
             name: Some(name),
@@ -284,7 +294,7 @@ impl Target {
             replace,
             later,
             modified,
-            _lock: lock,
+            lock,
         };
         Ok(Output { path, file, process, new: Some(new) })
     }
@@ -315,7 +325,7 @@ struct New {
     later: Later,
     modified: Option<SystemTime>,
     /// Unlocks the replaced file at the end.
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 impl Output {
@@ -347,10 +357,10 @@ impl Output {
         self.process == std::process::id()
     }
 
-    /// Returns whether it will replace this file. On Windows, whether it may.
-    pub fn replaces(&self, file: &Metadata) -> bool {
+    /// Returns whether it will replace this file.
+    pub fn replaces(&self, file: &Identity) -> bool {
         let replaced = self.new.as_ref().and_then(|new| new.later.replaced());
-        replaced.is_some_and(|replaced| cfg!(not(unix)) || is_same(&replaced.metadata, file))
+        replaced.is_some_and(|replaced| replaced.identity.is_same(file))
     }
 
     /// Gives a new file its permissions and its date, and waits until everything is on disk.
@@ -386,12 +396,12 @@ impl Output {
         if !self.is_ours() {
             return Err(Cause::Forked.of(&self.path));
         }
-        let Some(New { folder, name, target, replace, .. }) = &mut self.new else {
+        let Some(New { folder, name, target, replace, lock, .. }) = &mut self.new else {
             return Ok(self);
         };
         let Some(from) = name.as_deref() else { return Ok(self) };
         let renamed = match replace {
-            true => folder.rename(from, target),
+            true => folder.replace(from, target, lock),
             false => rename_new(folder, from, target, folder::WAYS_NOT_TO_REPLACE),
         };
         match renamed {
@@ -465,36 +475,10 @@ impl Drop for Output {
 }
 
 /// Refuses an output that is the same file or disk as one of the inputs.
-pub fn refuse_inputs(
-    path: &Path,
-    output: Option<&Metadata>,
-    inputs: &[(&str, &Metadata)],
-) -> Result<()> {
-    for (what, input) in inputs {
-        if output.is_some_and(|output| is_same(output, input)) {
-            return Err(Cause::Input((*what).to_string()).of(path));
-        }
-    }
-    Ok(())
-}
-
-/// Returns whether an output is the same file or disk as an input.
-fn is_same(output: &Metadata, input: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{FileTypeExt, MetadataExt};
-        let is_disk = |metadata: &Metadata| metadata.file_type().is_block_device();
-        // A terminal or a socket may well be both.
-        match is_disk(output) && is_disk(input) {
-            true => output.rdev() == input.rdev(),
-            false => output.is_file() && (output.dev(), output.ino()) == (input.dev(), input.ino()),
-        }
-    }
-    // On Windows a file that is open for reading cannot be replaced: renaming it fails.
-    #[cfg(not(unix))]
-    {
-        let _ = (output, input);
-        false
+pub fn refuse_inputs(path: &Path, output: &Identity, inputs: &[(&str, &Identity)]) -> Result<()> {
+    match inputs.iter().find(|(_, input)| output.is_same(input)) {
+        Some((what, _)) => Err(Cause::Input((*what).to_string()).of(path)),
+        None => Ok(()),
     }
 }
 
@@ -543,9 +527,8 @@ fn rename_new(folder: &Folder, from: &OsStr, to: &OsStr, ways: &[Way]) -> io::Re
 /// Locks the file that will be replaced, so that no other program begins to change it. Fails if one
 /// does: it would lose the changes.
 fn lock(target: &Path) -> std::result::Result<Option<File>, Cause> {
-    // On Windows a file that is open cannot be replaced, so there is nothing to lose.
-    if cfg!(windows) {
-        return Ok(None);
+    if folder::is_held(target) {
+        return Err(Cause::InUse);
     }
     // Without permission to read it, it cannot be locked, but may be replaced.
     let Ok(file) = File::open(target) else { return Ok(None) };

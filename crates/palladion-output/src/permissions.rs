@@ -7,32 +7,45 @@ use std::fs::Permissions;
 use std::fs::{File, Metadata};
 use std::path::Path;
 
+use super::Identity;
 use super::folder::Folder;
+#[cfg(windows)]
+use super::windows::List;
 #[cfg(unix)]
 use acl::Acl;
 
 /// A file that will be replaced, as it was when it was looked at.
 #[derive(Debug)]
 pub struct Replaced {
+    pub identity: Identity,
+    #[cfg(unix)]
     pub metadata: Metadata,
     #[cfg(unix)]
     acl: Acl,
+    #[cfg(windows)]
+    list: Option<List>,
 }
 
 impl Replaced {
-    pub fn new(path: &Path, metadata: Metadata) -> Self {
+    pub fn new(path: &Path, metadata: Metadata, identity: Identity) -> Self {
         #[cfg(unix)]
-        return Self { metadata, acl: Acl::of(path) };
+        return Self { identity, metadata, acl: Acl::of(path) };
         #[cfg(not(unix))]
+        let _ = metadata;
+        #[cfg(windows)]
+        return Self { identity, list: super::folder::list(path) };
+        #[cfg(not(any(unix, windows)))]
         {
             let _ = path;
-            Self { metadata }
+            Self { identity }
         }
     }
 
     /// Looks at the file that a new one will replace, if there is one now.
     pub fn find(folder: &Folder, name: &OsStr) -> Option<Self> {
-        folder.find(name).map(|(path, metadata)| Self::new(&path, metadata))
+        let (path, metadata) = folder.find(name)?;
+        let identity = Identity::at(&path);
+        Some(Self::new(&path, metadata, identity))
     }
 
     /// Gives owner, group and permissions to a new file that only its owner can use, as far as the
@@ -64,7 +77,11 @@ impl Replaced {
 
     #[cfg(not(unix))]
     pub fn pass_on(&self, file: &File) {
-        let _ = file.set_permissions(self.metadata.permissions());
+        #[cfg(windows)]
+        if let Some(list) = &self.list {
+            list.give(file);
+        }
+        let _ = file;
     }
 }
 
@@ -114,7 +131,7 @@ impl Sources {
 
     #[cfg(not(unix))]
     pub fn close(&self, _file: &File) -> Later {
-        Later::Private(None)
+        Later::Usual
     }
 }
 
@@ -126,11 +143,29 @@ pub enum Later {
     /// This mode.
     #[cfg(unix)]
     Mode(u32),
+    /// What its directory gives it.
+    #[cfg(not(unix))]
+    Usual,
     /// Nothing more. It may replace a file all the same.
     Private(Option<Box<Replaced>>),
 }
 
 impl Later {
+    /// Closes a file of Windows to other users, as far as it is to be closed: it was created with
+    /// what its directory gives. On Unix it was created closed.
+    pub fn close(&self, file: &File) {
+        #[cfg(windows)]
+        match self {
+            // Not every file system has such lists.
+            Self::Private(_) => {
+                let _ = List::private().is_some_and(|list| list.give(file));
+            }
+            Self::As(replaced) => replaced.pass_on(file),
+            Self::Usual => {}
+        }
+        let _ = file;
+    }
+
     /// Gives it to the complete file. `now` is the file that it replaces, as it is now.
     pub fn give(&self, file: &File, now: Option<Replaced>) {
         match (self, now) {
@@ -144,10 +179,13 @@ impl Later {
                 let mode = std::os::unix::fs::PermissionsExt::from_mode(*mode);
                 let _ = file.set_permissions(mode);
             }
+            #[cfg(not(unix))]
+            (Self::Usual, None) => {}
         }
     }
 
-    /// Returns whether what is replaced now has the owner that it had, or that the new file has.
+    /// Returns whether what is replaced now has the owner that it had, or that the new file has. On
+    /// Windows, where a list can name anyone, it must be the same file.
     fn has_owner_of(&self, now: &Replaced, file: &File) -> bool {
         #[cfg(unix)]
         {
@@ -158,8 +196,8 @@ impl Later {
         }
         #[cfg(not(unix))]
         {
-            let _ = (now, file);
-            true
+            let _ = file;
+            self.replaced().is_some_and(|before| before.identity.is_same(&now.identity))
         }
     }
 
@@ -169,6 +207,8 @@ impl Later {
             Self::Private(replaced) => replaced.as_deref(),
             #[cfg(unix)]
             Self::Mode(_) => None,
+            #[cfg(not(unix))]
+            Self::Usual => None,
         }
     }
 }
@@ -339,7 +379,8 @@ mod tests {
         for acl in [Err(Errno::ACCESS), Ok(Some(b"no list".to_vec()))] {
             broken.set_permissions(Permissions::from_mode(0o600)).unwrap();
             fsetxattr(&broken, ACCESS, &list, XattrFlags::empty()).unwrap();
-            let replaced = Replaced { metadata: metadata.clone(), acl: Acl(acl) };
+            let (metadata, identity) = (metadata.clone(), Identity::at(&path));
+            let replaced = Replaced { identity, metadata, acl: Acl(acl) };
             replaced.pass_on(&broken);
             assert_eq!(broken.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }

@@ -1,10 +1,11 @@
-#![cfg(unix)]
-
-use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
+use std::io::Write;
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
 
 use super::*;
+
+#[cfg(windows)]
+mod windows;
 
 fn write(output: &Output, text: &str) {
     output.file().write_all(text.as_bytes()).unwrap();
@@ -40,10 +41,13 @@ fn file_systems_that_cannot_rename_without_replacing() {
             assert_eq!(fs::read(dir.path().join(to)).unwrap(), b"new");
             fs::remove_file(dir.path().join(to)).unwrap();
             // A link to nothing counts.
-            symlink("nowhere", dir.path().join(to)).unwrap();
-            let error = rename_new(&folder, from, to, ways).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::AlreadyExists);
-            fs::remove_file(dir.path().join(to)).unwrap();
+            #[cfg(unix)]
+            {
+                symlink("nowhere", dir.path().join(to)).unwrap();
+                let error = rename_new(&folder, from, to, ways).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+                fs::remove_file(dir.path().join(to)).unwrap();
+            }
         }
         ways.remove(0);
     }
@@ -85,6 +89,7 @@ fn an_output_that_is_not_committed_does_not_appear() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn files_are_private_until_they_are_complete() {
     use std::os::unix::fs::{PermissionsExt, chown};
@@ -125,6 +130,7 @@ fn files_are_private_until_they_are_complete() {
 }
 
 /// Whoever makes a file private while it is being replaced has a private file afterwards.
+#[cfg(unix)]
 #[test]
 fn the_permissions_at_the_end_count() {
     use std::os::unix::fs::{PermissionsExt, chown};
@@ -187,8 +193,11 @@ fn one_of_several_that_fails() {
     assert_eq!((names(dir.path()).len(), names(&dir.path().join("folder")).len()), (16, 15));
 }
 
+#[cfg(unix)]
 #[test]
 fn names_of_descriptors() {
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file");
     fs::write(&path, "0123456789").unwrap();
@@ -227,7 +236,7 @@ fn names_of_descriptors() {
     file.write_all(b"!").unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"01234five!");
 
-    let input = fs::metadata(&path).unwrap();
+    let input = Identity::at(&path);
     let error = Target::check(&name, true, Access::Usual, &[("key", &input)]).unwrap_err();
     assert_eq!(error.to_string(), format!("{name:?} is both key and output"));
     // Rust's own descriptors are none that a program was started with.
@@ -254,18 +263,21 @@ fn descriptors_of_other_processes() {
     child.wait().unwrap();
 }
 
+#[cfg(unix)]
 #[test]
 fn disks_that_are_input_and_output() {
     use std::os::unix::fs::FileTypeExt;
     let devices = fs::read_dir("/dev").unwrap().map(|device| device.unwrap().path());
-    let mut disks = devices.filter_map(|path| fs::metadata(&path).ok().map(|found| (path, found)));
-    let Some((path, disk)) = disks.find(|(_, found)| found.file_type().is_block_device()) else {
+    let mut disks = devices
+        .filter(|path| fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device()));
+    let Some(path) = disks.next() else {
         eprintln!("there is no disk in /dev");
         return;
     };
+    let disk = Identity::at(&path);
     let error = Target::check(&path, true, Access::Usual, &[("input", &disk)]).unwrap_err();
     assert!(matches!(error.cause, Cause::Input(_)), "{error}");
-    let null = fs::metadata("/dev/null").unwrap();
+    let null = Identity::at(Path::new("/dev/null"));
     let inputs = [("input", &null)];
     assert!(Target::check(Path::new("/dev/null"), true, Access::Usual, &inputs).is_ok());
 }

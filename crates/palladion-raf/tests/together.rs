@@ -47,9 +47,8 @@ fn options() -> Options {
 /// Whether files have locks here.
 fn has_locks(path: &Path) -> bool {
     let mut file = path.open();
-    let has = Storage::set_lock(&mut file, Some(Lock::Exclusive)).unwrap();
-    Storage::set_lock(&mut file, None).unwrap();
-    has
+    // The lock ends with the file. (Under Wine, ending it earlier is an error, though it ends.)
+    Storage::set_lock(&mut file, Some(Lock::Exclusive)).unwrap()
 }
 
 #[test]
@@ -309,10 +308,11 @@ fn locked_while_all_of_rayon_waits() {
 
 /// Beside a writer every chunk is read whole, and the size is that of the last look.
 #[test]
-#[cfg_attr(target_os = "windows", ignore = "what is locked cannot be read there")]
 fn beside_a_writer() {
     let path = Path::new("beside");
-    let mut writer = options().create(path.open(), &KEY).unwrap();
+    // What is locked cannot be read on Windows.
+    let new = if cfg!(windows) { options().unlocked() } else { options() };
+    let mut writer = new.create(path.open(), &KEY).unwrap();
     writer.write_at(&[1; 8 * CHUNK], 0).unwrap();
     let reader = Raf::open_beside_writer(path.open(), &KEY).unwrap();
     let done = AtomicBool::new(false);

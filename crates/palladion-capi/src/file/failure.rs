@@ -89,7 +89,7 @@ impl From<output::Error> for Failure {
             Cause::EmptyName | Cause::NoDirectory(_) | Cause::DanglingLink => libc::ENOENT,
             Cause::InUse => libc::EAGAIN,
             Cause::MountPoint => libc::EBUSY,
-            Cause::Fixed | Cause::Sticky => libc::EPERM,
+            Cause::Fixed | Cause::Sticky | Cause::ReadOnly => libc::EPERM,
             _ => EINVAL,
         })
     }
@@ -97,7 +97,7 @@ impl From<output::Error> for Failure {
 
 /// Returns C's error number. Windows has other numbers, so there it follows from the kind.
 fn errno_of(error: &io::Error) -> c_int {
-    match error.raw_os_error().filter(|_| cfg!(not(windows))) {
+    match number::of(error) {
         Some(number) => number,
         None => match error.kind() {
             ErrorKind::NotFound => libc::ENOENT,
@@ -105,6 +105,7 @@ fn errno_of(error: &io::Error) -> c_int {
             ErrorKind::AlreadyExists => libc::EEXIST,
             ErrorKind::OutOfMemory => libc::ENOMEM,
             ErrorKind::NotADirectory => libc::ENOTDIR,
+            ErrorKind::IsADirectory => libc::EISDIR,
             ErrorKind::StorageFull => libc::ENOSPC,
             ErrorKind::Unsupported => libc::ENOTSUP,
             _ => libc::EIO,

@@ -1,11 +1,11 @@
 //! Encrypted files. The contracts are in `include/palladion_file.h`.
 
 use core::ffi::{c_char, c_int};
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::path::Path;
 
 use palladion_file::{Decryptor, Encryptor, Error};
-use palladion_output::{Access, Target, duplicate, open_input, refuse_inputs};
+use palladion_output::{Access, Identity, Target, duplicate, metadata, open_input, refuse_inputs};
 
 mod failure;
 mod reader;
@@ -39,11 +39,11 @@ fn by_name(
         return Err(WRONG_ARGUMENT);
     }
     let input = open_input(from)?;
-    let metadata = input.metadata()?;
-    if metadata.is_dir() {
+    if metadata(&input)?.is_some_and(|found| found.is_dir()) {
         return Err(Number(libc::EISDIR));
     }
-    let inputs = not_to(&metadata, secret);
+    let identity = Identity::of(&input);
+    let inputs = not_to(&identity, secret);
     let target = Target::check(to, flags & REPLACE != 0, Access::Usual, &inputs)?;
     let output = target.permissions_of(&input).open()?;
     run(encrypt, &input, output.file(), secret)?;
@@ -56,14 +56,13 @@ fn by_descriptor(encrypt: bool, from: c_int, to: c_int, secret: &Secret) -> Resu
         Err(_) => Err(Number(libc::EBADF)),
     };
     let (input, output) = (file(from)?, file(to)?);
-    let metadata = input.metadata()?;
-    let replaced = output.metadata()?;
-    refuse_inputs(Path::new(""), Some(&replaced), &not_to(&metadata, secret))?;
+    let (from, to) = (Identity::of(&input), Identity::of(&output));
+    refuse_inputs(Path::new(""), &to, &not_to(&from, secret))?;
     Ok(run(encrypt, &input, &output, secret)?)
 }
 
 /// What the output may not be.
-fn not_to<'a>(input: &'a Metadata, secret: &'a Secret) -> Vec<(&'static str, &'a Metadata)> {
+fn not_to<'a>(input: &'a Identity, secret: &'a Secret) -> Vec<(&'static str, &'a Identity)> {
     let key = secret.file.as_ref().map(|file| ("key", file));
     [("input", input)].into_iter().chain(key).collect()
 }

@@ -1,13 +1,12 @@
 //! Keys and passphrases: C's `palladion_secret`.
 
 use core::ffi::{CStr, c_char, c_int};
-use std::fs::Metadata;
 use std::io::Read;
 use std::path::Path;
 use std::ptr;
 
 use palladion_file::{KdfLimits, KdfParams, MasterKey, Passphrase, Secret as Borrowed};
-use palladion_output::{descriptor, open_input, open_to_others};
+use palladion_output::{Identity, descriptor, open_input, open_to_others};
 use zeroize::Zeroizing;
 
 use super::failure::Failure::{self, Number};
@@ -22,7 +21,7 @@ const LONGEST_KEY_FILE: usize = 64 << 10;
 pub(crate) struct Secret {
     kind: Kind,
     /// The key file, which no output may replace.
-    pub(crate) file: Option<Metadata>,
+    pub(crate) file: Option<Identity>,
     /// What to spend on a new file.
     pub(crate) cost: KdfParams,
     /// What an existing file may cost.
@@ -36,7 +35,7 @@ enum Kind {
 }
 
 impl Secret {
-    fn key(key: MasterKey, file: Option<Metadata>) -> Self {
+    fn key(key: MasterKey, file: Option<Identity>) -> Self {
         let (cost, limits) = (KdfParams::default(), KdfLimits::default());
         Self { kind: Kind::Key(key), file, cost, limits }
     }
@@ -55,7 +54,7 @@ impl Secret {
 
     fn key_file(path: &Path) -> Result<Self, Failure> {
         let mut file = open_input(path)?;
-        let metadata = file.metadata()?;
+        let identity = Identity::of(&file);
         // The program that opened a descriptor decides who may read it.
         if descriptor(path).is_none() && open_to_others(&file).is_some() {
             return Err(Number(libc::EACCES));
@@ -65,7 +64,7 @@ impl Secret {
         (&mut file).take(LONGEST_KEY_FILE as u64 + 1).read_to_end(&mut text)?;
         let text = std::str::from_utf8(&text).ok().filter(|text| text.len() <= LONGEST_KEY_FILE);
         match text.map(MasterKey::from_key_file) {
-            Some(Ok(key)) => Ok(Self::key(key, Some(metadata))),
+            Some(Ok(key)) => Ok(Self::key(key, Some(identity))),
             _ => Err(Number(libc::EBADMSG)),
         }
     }

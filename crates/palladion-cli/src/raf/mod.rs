@@ -5,12 +5,12 @@ mod place;
 mod salvage;
 mod truncated;
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
-use palladion_output::Target;
+use palladion_output::{Identity, Target};
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
 use palladion_raf::{Error, HEADER_LEN};
 
@@ -64,7 +64,7 @@ fn open(path: &Path, key: &KeyArgs, change: bool) -> Result<Opened> {
 fn new_output(
     path: &Path,
     force: bool,
-    inputs: &[(&str, &Metadata)],
+    inputs: &[(&str, &Identity)],
     input: Option<&File>,
 ) -> Result<Output> {
     if is_standard(Some(path)) {
@@ -93,7 +93,7 @@ fn import(args: &ImportArgs) -> Result<()> {
     let _hidden = terminal::Hidden;
     let input = Input::open(Some(&args.input))?;
     let mut source = source(&args.key, is_standard_input(Some(&args.input)), true)?;
-    let mut inputs = vec![("input", &input.metadata)];
+    let mut inputs = vec![("input", &input.identity)];
     inputs.extend(source.as_input());
     let output = new_output(&args.file, args.new.force, &inputs, Some(&input.file))?;
     source.refuse(&input)?;
@@ -171,7 +171,7 @@ fn plain_output(
     output: Option<&Path>,
     force: bool,
 ) -> Result<Output> {
-    let mut inputs = vec![("input", &place.metadata)];
+    let mut inputs = vec![("input", &place.identity)];
     inputs.extend(source.as_input());
     let open = |target: Target| target.permissions_of(&place.file);
     Output::open_as(output, force, Access::Usual, &inputs, open)
@@ -199,7 +199,7 @@ fn write(args: &WriteArgs) -> Result<()> {
     let mut place = Place::open(&args.file, true)?;
     place.probe()?;
     let input = Input::open(args.input.as_deref())?;
-    same_file(Some(&place.metadata), &[("input", &input.metadata)], &place.name)?;
+    same_file(&place.identity, &[("input", &input.identity)], &place.name)?;
     let source = source(&args.key, is_standard_input(args.input.as_deref()), false)?;
     let mut file = place.unlock(&args.key, source)?;
     file.raf.set_barriers(true);

@@ -1,10 +1,11 @@
 //! Finds, locks, creates and opens RAF files with the user's secret.
 
-use std::fs::{File, Metadata, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use palladion_file::KdfParams;
+use palladion_output::Identity;
 use palladion_raf::{
     Algorithm, Environment, Error, Found, HEADER_LEN, Info, Options, Raf, System, merkle, probe,
 };
@@ -25,7 +26,7 @@ const MOST_OPENS: usize = 10;
 /// An existing file, locked.
 pub struct Place {
     pub name: String,
-    pub metadata: Metadata,
+    pub identity: Identity,
     pub file: File,
     change: bool,
     /// What messages say about the secret that was tried.
@@ -47,14 +48,14 @@ impl Place {
             failure.hint("try again when it is done")
         };
         for _ in 0..MOST_OPENS {
-            let RandomAccess { file, name, metadata } = open()?;
+            let RandomAccess { file, name, identity } = open()?;
             let locked = if change { file.try_lock() } else { file.try_lock_shared() };
             // Not every file system has locks.
             if let Err(TryLockError::WouldBlock) = locked {
                 return Err(in_use(&name, if change { "used" } else { "changed" }));
             }
             if !palladion_output::is_replaced(path, &file) {
-                return Ok(Self { name, metadata, file, change, tried: None });
+                return Ok(Self { name, identity, file, change, tried: None });
             }
         }
         Err(in_use(&quoted(path), "replaced"))
@@ -137,10 +138,10 @@ impl Place {
 
     /// A second handle to the file.
     pub fn again(&self) -> Result<Self> {
-        let Self { name, metadata, file, change, tried } = self;
+        let Self { name, identity, file, change, tried } = self;
         let file = file.try_clone().map_err(|error| Failure::io("open", name, &error))?;
-        let (name, metadata, tried) = (name.clone(), metadata.clone(), tried.clone());
-        Ok(Self { name, metadata, file, change: *change, tried })
+        let (name, identity, tried) = (name.clone(), identity.clone(), tried.clone());
+        Ok(Self { name, identity, file, change: *change, tried })
     }
 
     /// Opens a file that may be truncated.

@@ -1,0 +1,61 @@
+//! What only Windows has.
+#![cfg(windows)]
+
+use std::fs::{self, File};
+
+use crate::common::{Bench, text};
+
+#[test]
+fn redirected_files_and_nul() {
+    let bench = Bench::new();
+    let text = text(100_000);
+    bench.write("in", &text);
+    let redirected = |args: &[&str], from: &str, to: &str| {
+        let (from, to) = (File::open(bench.path(from)), File::create(bench.path(to)));
+        let mut command = bench.command(args);
+        assert!(command.stdin(from.unwrap()).stdout(to.unwrap()).status().unwrap().success());
+    };
+    redirected(&["encrypt", "-k", "key", "-o", "-"], "in", "sealed");
+    redirected(&["decrypt", "-k", "key", "-o", "-"], "sealed", "out");
+    assert!(bench.read("out") == text);
+    redirected(&["cat", "-k", "key", "--offset", "1000", "--length", "10"], "sealed", "part");
+    assert_eq!(bench.read("part"), text[1000..1010]);
+    redirected(&["raf", "import", "-k", "key", "-", "f.raf"], "in", "none");
+    redirected(&["raf", "write", "-k", "key", "--offset", "5", "f.raf"], "part", "none");
+    redirected(&["raf", "cat", "-k", "key", "--length", "15", "f.raf"], "in", "part");
+    assert_eq!(bench.read("part"), [&text[..5], &text[1000..1010]].concat());
+
+    let before = bench.names();
+    for name in ["NUL", "nul"] {
+        bench.ok(&["decrypt", "-k", "key", "-o", name, "sealed"]);
+    }
+    assert_eq!(bench.names(), before);
+    // `command` has NUL as standard input.
+    let sealed = bench.ok(&["encrypt", "-k", "key", "-o", "-"]);
+    assert_eq!(bench.run_with_input(&["decrypt", "-k", "key", "-o", "-"], &sealed).stdout, b"");
+}
+
+#[test]
+fn directories_are_named_as_such() {
+    let bench = Bench::new();
+    bench.write("in", "text");
+    fs::create_dir_all(bench.path("folder/in.pld")).unwrap();
+    bench.fails(&["encrypt", "-k", "key", "folder"], 1, "\"folder\" is a directory");
+    bench.fails(&["encrypt", "-k", "folder", "in"], 1, "\"folder\" is a directory");
+    let message = r#""folder\in.pld" is a directory"#;
+    bench.fails(&["encrypt", "-k", "key", "-f", "-o", r"folder\", "in"], 1, message);
+}
+
+#[test]
+fn one_file_under_two_names() {
+    let bench = Bench::new();
+    bench.write("in", "text");
+    for (name, message) in [("IN", "both input and output"), ("Key.", "both key and output")] {
+        bench.fails(&["encrypt", "-k", "key", "-f", "-o", name, "in"], 2, message);
+    }
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    fs::copy(bench.path("in.pld"), bench.path("in..pld")).unwrap();
+    fs::create_dir(bench.path("folder")).unwrap();
+    let args = ["decrypt", "-k", "key", "-o", "folder", "in.pld", "in..pld"];
+    bench.fails(&args, 2, "would both become");
+}
