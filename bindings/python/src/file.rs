@@ -300,6 +300,11 @@ impl Run {
         }
     }
 
+    pub fn passphrase(self: &Arc<Self>, passphrase: &Passphrase) -> Passphrase {
+        let run = self.clone();
+        passphrase.clone().interruptible(move || run.is_stopped())
+    }
+
     fn is_stopped(&self) -> bool {
         if self.home.is_here()
             && let Err(error) = Python::attach(|py| py.check_signals())
