@@ -2,10 +2,11 @@
 import { unlinkSync } from 'node:fs';
 import { link, lstat, open, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { PassThrough, pipeline, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { PalladionError } from './errors.js';
-import type { Input, Output } from './output.js';
+import { checkUnused, type Input, type Output } from './filesystem.js';
 import { randomBytes } from './random.js';
 import { guarded } from './source.js';
 import type { FilePath } from './types.js';
@@ -66,6 +67,25 @@ export async function openInput(name: string): Promise<Input> {
             }),
         close: () => handle.close(),
     };
+}
+
+export const isDisturbed = (stream: ReadableStream): boolean =>
+    Readable.isDisturbed(stream as never);
+
+/**
+ * Others may listen to the stream too, such as the pipe to a hash: each gets all the bytes. No
+ * error of the stream is missed, not even before the first piece is wanted.
+ */
+export function takeStream(stream: unknown): Input | undefined {
+    const from = stream as Readable | null;
+    if (typeof from?.pipe !== 'function' || typeof from.destroy !== 'function') return undefined;
+    const reads = from.listenerCount('readable') > 0; // such a listener decides when to read
+    // One that failed says why when it is read.
+    checkUnused(from.readableDidRead || (from.destroyed && !from.errored) || reads);
+    const own = new PassThrough({ objectMode: true, highWaterMark: 1 });
+    pipeline(from, own, () => {}); // an error of one destroys the other with it
+    const pieces = own[Symbol.asyncIterator]();
+    return { next: () => pieces.next(), close: (error) => own.destroy(error as Error) };
 }
 
 /** Files that are not complete. They are removed if the program calls `process.exit`. */

@@ -7,10 +7,10 @@ import { Buffer } from 'node:buffer';
 import { useSurroundings } from './builds.js';
 import { useAllocation } from './bytes.js';
 import { PalladionError } from './errors.js';
+import { useFileSystem } from './filesystem.js';
 import type { Addon } from './native.js';
 import { useRandomSource } from './random.js';
-import { useFileSystem } from './output.js';
-import { createOutput, nameOf, openInput } from './output-node.js';
+import { createOutput, isDisturbed, nameOf, openInput, takeStream } from './output-node.js';
 import { VERSION } from './version.js';
 import { useFileReader } from './wasm.js';
 
@@ -102,7 +102,7 @@ useFileReader(async (url) => {
     }
     return readFile(path);
 });
-useFileSystem({ createOutput, nameOf, openInput });
+useFileSystem({ createOutput, isDisturbed, nameOf, openInput, takeStream });
 useSurroundings({
     addon,
     wish: () =>
