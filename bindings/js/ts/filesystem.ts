@@ -25,9 +25,23 @@ export interface Output {
     discard(): Promise<void>;
 }
 
+/** What this uses of a `FileHandle` of Node. */
+export interface FileToRead {
+    readonly fd: number;
+    stat(): Promise<{ isFile(): boolean; size: number; mtimeMs: number }>;
+    read(
+        into: Uint8Array,
+        at: number,
+        length: number,
+        position: number,
+    ): Promise<{ bytesRead: number }>;
+    close(): Promise<void>;
+}
+
 export interface FileSystem {
     /** The absolute name of a file. */
     nameOf(path: FilePath): string;
+    openFile(name: string): Promise<FileToRead>;
     openInput(name: string): Promise<Input>;
     /** Takes a stream of Node, or nothing if it is none. */
     takeStream(stream: unknown): Input | undefined;
@@ -47,6 +61,12 @@ export function useFileSystem(those: FileSystem): void {
 
 export const isPath = (value: unknown): value is FilePath =>
     typeof value === 'string' || typeName(value) === 'URL';
+
+/** Whether this is a path or a `file:` URL, and not another address. */
+export const namesFile = (path: FilePath): boolean =>
+    typeof path === 'string'
+        ? !/^[a-z][a-z+.-]+:\/\//i.test(path)
+        : String(path).startsWith('file:');
 
 /** Refuses a stream that was read: what is left of it is not the whole file. */
 export function checkUnused(used: unknown): void {

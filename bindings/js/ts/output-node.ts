@@ -1,12 +1,20 @@
 /** Files that appear only once they are complete, with the file system of Node, Deno and Bun. */
-import { unlinkSync } from 'node:fs';
-import { link, lstat, open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { constants, unlinkSync } from 'node:fs';
+import {
+    link,
+    lstat,
+    open,
+    realpath,
+    rename,
+    stat,
+    unlink,
+} from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { PassThrough, pipeline, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { PalladionError } from './errors.js';
-import { checkUnused, type Input, type Output } from './filesystem.js';
+import { checkUnused, namesFile, type FileToRead, type Input, type Output } from './filesystem.js';
 import { randomBytes } from './random.js';
 import { guarded } from './source.js';
 import type { FilePath } from './types.js';
@@ -15,19 +23,29 @@ import type { FilePath } from './types.js';
 const PIECE = 1 << 20;
 const WINDOWS = process.platform === 'win32';
 
+const refused = (message: string, hint?: string) =>
+    new PalladionError('WRONG_VALUE', message, hint);
+
 /** The name of a file in the file system, whatever the working directory is later. */
 export function nameOf(path: FilePath): string {
-    const text = String(path);
-    if (typeof path === 'string') {
-        if (!/^[a-z][a-z+.-]+:\/\//i.test(text)) return absolute(text);
-    } else if (text.startsWith('file:')) {
-        return fileURLToPath(text);
+    if (!namesFile(path)) {
+        throw refused(
+            'the source and the target must be paths or file: URLs, not other addresses',
+            'of a server, pass the body of its answer as the source; of a file, new URL(text)',
+        );
     }
-    throw new PalladionError(
-        'WRONG_VALUE',
-        'the source and the target must be paths or file: URLs, not other addresses',
-        'of a server, pass the body of its answer as the source; of a file, new URL(text)',
-    );
+    const name = typeof path === 'string' ? path : fromUrl(path);
+    if (name === '') throw refused('a path must not be empty');
+    if (name.includes('\0')) throw refused('a path must not contain a null character');
+    return absolute(name);
+}
+
+function fromUrl(url: URL): string {
+    try {
+        return fileURLToPath(url.href);
+    } catch (error) {
+        throw refused(`the URL is not that of a file: ${(error as Error).message}`);
+    }
 }
 
 function absolute(name: string): string {
@@ -69,6 +87,10 @@ export async function openInput(name: string): Promise<Input> {
     };
 }
 
+/** Opens a file of which parts will be read, without waiting if it is a pipe. */
+export const openFile = (name: string): Promise<FileToRead> =>
+    open(name, constants.O_RDONLY | constants.O_NONBLOCK);
+
 export const isDisturbed = (stream: ReadableStream): boolean =>
     Readable.isDisturbed(stream as never);
 
@@ -103,28 +125,22 @@ function removeUnfinished(): void {
 
 /** What is under the name of a target, or nothing. */
 async function existing(name: string, overwrite: boolean, input: Input) {
-    const refuse = (message: string, hint?: string) =>
-        new PalladionError('WRONG_VALUE', message, hint);
     let found;
     try {
         found = await stat(name, { bigint: true });
     } catch (error) {
-        if (codeOf(error) !== 'ENOENT') throw error;
         if ((WINDOWS ? /[\\/]$/ : /\/$/).test(name))
-            throw refuse(`"${name}" is a directory, not a file`);
+            throw refused(`"${name}" ends with a slash, so it is not the name of a file`);
+        if (codeOf(error) !== 'ENOENT') throw error;
         const dangling = await lstat(name).catch(() => undefined);
         if (dangling === undefined) return undefined;
-        throw refuse(`"${name}" is a symbolic link to a file that does not exist`);
+        throw refused(`"${name}" is a symbolic link to a file that does not exist`);
     }
-    if (found.isDirectory()) throw refuse(`"${name}" is a directory, not a file`);
-    if (!found.isFile()) {
-        throw refuse(
-            `"${name}" is not a regular file`,
-            'pipe encryptStream or decryptStream to a device, a pipe or a socket',
-        );
-    }
+    if (found.isDirectory()) throw refused(`"${name}" is a directory, not a file`);
+    const hint = 'pipe encryptStream or decryptStream to it, or to process.stdout';
+    if (!found.isFile()) throw refused(`"${name}" is not a regular file`, hint);
     if (identityOf(found) === input.identity)
-        throw refuse(`the source and the target "${name}" are the same file`);
+        throw refused(`the source and the target "${name}" are the same file`);
     if (!overwrite) throw exists(name);
     return permissionsOf(found);
 }

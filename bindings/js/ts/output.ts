@@ -20,7 +20,7 @@ import {
     type Output,
 } from './filesystem.js';
 import type { AnyFile, FilePath, Signal } from './types.js';
-import { checkSignal, until } from './waiting.js';
+import { checkSignal, opening, until } from './waiting.js';
 
 /** The options for a file that is written. */
 export interface OutputOptions {
@@ -71,18 +71,6 @@ function takeInput(source: unknown, files: FileSystem): Input {
         used.add(pieces);
     }
     return { next: () => pieces.next(), close: () => pieces.return?.() };
-}
-
-/** Waits for what is being opened. After an abort, disposes of it once it is there. */
-function opening<Result>(
-    promise: Promise<Result>,
-    signal: AbortSignal | undefined,
-    dispose: (late: Result) => unknown,
-): Promise<Result> {
-    return until(promise, signal).catch((error) => {
-        void promise.then(dispose).catch(() => {});
-        throw error;
-    });
 }
 
 async function convert<Options extends Secret & OutputOptions>(
