@@ -267,6 +267,15 @@ inFolder('targets that are refused', ['old'], async (at) => {
     await rejects(at('new'), 'UNKNOWN_OPTION', /override/, at('plain'), { override: true });
     if (!posix) return;
     await rejects('/dev/null', 'WRONG_VALUE', /not a regular file/);
+    const handle = await open(at('old'));
+    try {
+        symlinkSync(`/dev/fd/${handle.fd}`, at('link'));
+        for (const name of [`/dev/fd/${handle.fd}`, at('link')])
+            await rejects(name, 'WRONG_VALUE', /open descriptor/, at('plain'), { overwrite: true });
+    } finally {
+        await handle.close();
+        rmSync(at('link'));
+    }
     symlinkSync('absent', at('link'));
     await rejects(at('link'), 'WRONG_VALUE', /symbolic link/, at('plain'), { overwrite: true });
     rmSync(at('link'));

@@ -4,6 +4,7 @@ import {
     link,
     lstat,
     open,
+    readlink,
     realpath,
     rename,
     stat,
@@ -139,10 +140,24 @@ async function existing(name: string, overwrite: boolean, input: Input) {
     if (found.isDirectory()) throw refused(`"${name}" is a directory, not a file`);
     const hint = 'pipe encryptStream or decryptStream to it, or to process.stdout';
     if (!found.isFile()) throw refused(`"${name}" is not a regular file`, hint);
+    // What is there would be replaced, and not continued.
+    if (await isDescriptor(name)) throw refused(`"${name}" is an open descriptor`, hint);
     if (identityOf(found) === input.identity)
         throw refused(`the source and the target "${name}" are the same file`);
     if (!overwrite) throw exists(name);
     return permissionsOf(found);
+}
+
+/** Whether a name means a descriptor of a process, such as /dev/stdout, also by symbolic links. */
+async function isDescriptor(name: string): Promise<boolean> {
+    // The system would follow the last link too, to the file behind the descriptor.
+    for (let at: string | undefined = name; at !== undefined; ) {
+        const folder = dirname(at);
+        if (/^\/(dev|proc\/.+)\/fd$/.test(await realpath(folder))) return true;
+        const link: string | undefined = await readlink(at).catch(() => undefined);
+        at = link === undefined || isAbsolute(link) ? link : `${folder}/${link}`;
+    }
+    return false;
 }
 
 interface Permissions {
