@@ -45,8 +45,6 @@ export interface FileSystem {
     openInput(name: string): Promise<Input>;
     /** Takes a stream of Node, or nothing if it is none. */
     takeStream(stream: unknown): Input | undefined;
-    /** Returns whether a stream of the Web was read in part, or cancelled. */
-    isDisturbed(stream: ReadableStream): boolean;
     /** Checks the target, which must not be the input, and creates a file. */
     createOutput(name: string, overwrite: boolean, input: Input): Promise<Output>;
 }

@@ -11,7 +11,7 @@ import {
     unlink,
 } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { PassThrough, pipeline, Readable } from 'node:stream';
+import { PassThrough, pipeline, type Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { PalladionError } from './errors.js';
@@ -91,9 +91,6 @@ export async function openInput(name: string): Promise<Input> {
 /** Opens a file of which parts will be read, without waiting if it is a pipe. */
 export const openFile = (name: string): Promise<FileToRead> =>
     open(name, constants.O_RDONLY | constants.O_NONBLOCK);
-
-export const isDisturbed = (stream: ReadableStream): boolean =>
-    Readable.isDisturbed(stream as never);
 
 /**
  * Others may listen to the stream too, such as the pipe to a hash: each gets all the bytes. No

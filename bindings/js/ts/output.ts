@@ -41,13 +41,23 @@ const OUTPUT_OPTIONS = ['overwrite', 'onProgress', 'signal'];
 /** Iterators that were passed here. They can be read only once. */
 const used = new WeakSet<object>();
 
+/** Whether a stream of the Web was never read in part, nor cancelled, and nobody reads it. */
+function isWhole(stream: ReadableStream): boolean {
+    try {
+        // This refuses it otherwise, and nothing else says it in all of Node, Deno and Bun.
+        return new Response(stream) !== undefined;
+    } catch {
+        return false;
+    }
+}
+
 /** Takes a Blob or a stream as the input, at once: afterwards, nobody else can take bytes away. */
 function takeInput(source: unknown, files: FileSystem): Input {
     const kind = typeName(source);
     const from = kind === 'Blob' || kind === 'File' ? (source as Blob).stream() : source;
     if (typeof (from as { getReader?: unknown } | null)?.getReader === 'function') {
         const stream = from as ReadableStream<BytesLike>;
-        checkUnused(stream.locked || files.isDisturbed(stream));
+        checkUnused(from === source && !isWhole(stream));
         const reader = stream.getReader();
         const close = (error: unknown) => {
             const cancelled = reader.cancel(error);
