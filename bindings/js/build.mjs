@@ -119,7 +119,7 @@ execFileSync(process.execPath, [path('node_modules/typescript/bin/tsc'), '-p', h
 // Node 20 or later.
 for (const name of readdirSync(path('dist')).filter((name) => name.endsWith('.d.ts'))) {
     const text = readFileSync(path('dist', name), 'utf8');
-    const common = text.replace(/(from '\.\/[\w-]+)\.js/g, '$1.cjs');
+    const common = text.replace(/((?:from|import) '\.\/[\w-]+)\.js/g, '$1.cjs');
     writeFileSync(path('dist', name.replace('.d.ts', '.d.cts')), common);
 }
 writeFileSync(path('dist/version.js'), `export const VERSION = '${version}';\n`);

@@ -1,14 +1,15 @@
 // From file to file: what a target has at the end, and that nothing else stays.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
-    chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync,
-    writeFileSync,
+    chmodSync, createReadStream, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync,
+    statSync, symlinkSync, writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import {
@@ -139,21 +140,23 @@ inFolder('relative names, and another working directory during the work', ['new'
     same(at('new'), plain);
 });
 
-inFolder('an abort at the end, or while the source is opened', ['pipe'], async (at) => {
+inFolder('an abort at the start, at the end, and while a pipe opens', ['pipe'], async (at) => {
     if (!posix) return writeFileSync(at('pipe'), '');
-    const abort = new AbortController();
     const handle = await open(at('plain'));
     const type = Object.getPrototypeOf(handle);
     await handle.close();
-    const { sync } = type;
-    type.sync = function () { abort.abort(stop); return sync.call(this); };
-    try {
-        const call = decryptFileTo(at('sealed'), at('new'), { key, signal: abort.signal });
-        await assert.rejects(call, stop);
-    } finally {
-        type.sync = sync;
+    for (const step of ['stat', 'sync']) { // of the temporary file
+        const abort = new AbortController();
+        const usual = type[step];
+        type[step] = function (...args) { abort.abort(stop); return usual.apply(this, args); };
+        try {
+            const options = { key, signal: abort.signal };
+            await assert.rejects(decryptFileTo(new Blob([file]), at('new'), options), stop);
+        } finally {
+            type[step] = usual;
+        }
+        assert.deepEqual(readdirSync(at('')).sort(), ['plain', 'sealed']);
     }
-    assert(!existsSync(at('new')));
     spawnSync('mkfifo', [at('pipe')]);
     const signal = AbortSignal.timeout(1);
     await assert.rejects(decryptFileTo(at('pipe'), at('new'), { key, signal }), {
@@ -169,15 +172,78 @@ inFolder('a stream that was read already', ['one', 'two'], async (at) => {
     for await (const _ of ended);
     const locked = new Blob([plain]).stream();
     locked.getReader();
+    const begun = new Response(plain).body;
+    const reader = begun.getReader();
+    await reader.read();
+    reader.releaseLock();
+    const cancelled = new Blob([plain]).stream();
+    await cancelled.cancel();
+    const shared = Readable.from([plain]).on('readable', () => {}); // would have to read it
     const generator = (async function* () { yield plain; })();
     await Promise.all(['one', 'two'].map(async (name, i) => {
         const call = encryptFileTo(generator, at(name), { key });
         await (i === 0 ? call : assert.rejects(call, { code: 'WRONG_STATE' }));
     }));
-    for (const source of [read, ended, locked, generator])
+    for (const source of [read, ended, locked, begun, cancelled, shared, generator])
         await assert.rejects(encryptFileTo(source, at('two'), { key }), { code: 'WRONG_STATE' });
     const again = { async *[Symbol.asyncIterator]() { yield plain; } };
     for (let i = 0; i < 2; i++) await encryptFileTo(again, at('two'), { key, overwrite: true });
+});
+
+inFolder('a stream that others read too', ['made'], async (at) => {
+    // The file begins only after Argon2id.
+    const secret = { passphrase: 'x', kdf: { memoryKiB: 8192, passes: 1, lanes: 1 } };
+    const encrypt = (source) => encryptFileTo(source, at('made'), { ...secret, overwrite: true });
+    const opened = () => decryptFile(readFileSync(at('made')), { passphrase: 'x' });
+    for (const late of [false, true]) {
+        const source = createReadStream(at('plain'));
+        const hash = createHash('sha256');
+        let length = 0;
+        const done = late && encrypt(source);
+        source.on('data', (bytes) => { length += bytes.length; });
+        source.pipe(hash);
+        await (done || encrypt(source));
+        assert.deepEqual(opened(), plain);
+        assert.equal(length, plain.length);
+        assert.equal(hash.digest('hex'), createHash('sha256').update(plain).digest('hex'));
+    }
+    await encrypt(createReadStream(at('plain')).resume());
+    assert.deepEqual(opened(), plain);
+});
+
+inFolder('a failure ends the source', ['old'], async (at) => {
+    writeFileSync(at('old'), 'old');
+    const reason = new Error('enough');
+    const kinds = {
+        'a stream of Node': (end) => new PassThrough().on('error', end),
+        'a stream of the Web': (end) => new ReadableStream({ cancel: end }),
+        'an iterator': (end) => ({
+            next: () => new Promise(() => {}),
+            return() { end(); throw new Error('another error'); },
+            [Symbol.asyncIterator]() { return this; },
+        }),
+    };
+    for (const [kind, make] of Object.entries(kinds)) {
+        for (const [target, options, error] of [
+            ['old', {}, { code: 'FILE_EXISTS' }],
+            ['new', { signal: AbortSignal.abort(reason) }, reason],
+            ['new', { override: true }, { code: 'UNKNOWN_OPTION' }],
+        ]) {
+            let source;
+            const ended = new Promise((resolve) => { source = make(resolve); });
+            const thrown = await encryptFileTo(source, at(target), { key, ...options })
+                .catch((error) => error);
+            const told = await ended;
+            assert.throws(() => { throw thrown; }, error, kind);
+            if (kind !== 'an iterator') assert.equal(told, thrown, kind);
+            assert.notEqual(source.locked, true);
+        }
+    }
+    // An error that nobody listens to would end the program.
+    for (const [options, error] of [[{}, { code: 'ENOENT' }], [{ nope: 1 }, /nope/]]) {
+        const call = encryptFileTo(createReadStream(at('absent')), at('new'), { key, ...options });
+        await assert.rejects(call, error);
+    }
 });
 
 inFolder('targets that are refused', ['old'], async (at) => {
@@ -189,7 +255,11 @@ inFolder('targets that are refused', ['old'], async (at) => {
     await rejects(at('old'), 'FILE_EXISTS', /old" exists already/);
     await rejects(at('plain'), 'WRONG_VALUE', /the same file/, at('plain'), { overwrite: true });
     await rejects(at('.'), 'WRONG_VALUE', /is a directory/);
-    await rejects(at('new/'), 'WRONG_VALUE', /is a directory/);
+    await rejects(at('new/'), 'WRONG_VALUE', /ends with a slash/);
+    await rejects('', 'WRONG_VALUE', /empty/);
+    await rejects(at('a\0b'), 'WRONG_VALUE', /null character/);
+    await rejects(at('new'), 'WRONG_VALUE', /null character/, pathToFileURL(at('a\0b')));
+    await rejects(new URL('file:///a%2fb'), 'WRONG_VALUE', /URL/);
     await rejects(at('none/new'), 'WRITE_FAILED', /none\/new" cannot be written: ENOENT[^']*$/);
     await rejects('https://example.org/x', 'WRONG_VALUE', /paths or file: URLs/);
     await rejects(5, 'WRONG_TYPE', /target/);
@@ -197,6 +267,15 @@ inFolder('targets that are refused', ['old'], async (at) => {
     await rejects(at('new'), 'UNKNOWN_OPTION', /override/, at('plain'), { override: true });
     if (!posix) return;
     await rejects('/dev/null', 'WRONG_VALUE', /not a regular file/);
+    const handle = await open(at('old'));
+    try {
+        symlinkSync(`/dev/fd/${handle.fd}`, at('link'));
+        for (const name of [`/dev/fd/${handle.fd}`, at('link')])
+            await rejects(name, 'WRONG_VALUE', /open descriptor/, at('plain'), { overwrite: true });
+    } finally {
+        await handle.close();
+        rmSync(at('link'));
+    }
     symlinkSync('absent', at('link'));
     await rejects(at('link'), 'WRONG_VALUE', /symbolic link/, at('plain'), { overwrite: true });
     rmSync(at('link'));

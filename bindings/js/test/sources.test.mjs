@@ -1,10 +1,14 @@
 // Encrypted files on the disk and on servers, of which parts are read.
 import assert from 'node:assert/strict';
-import { open as openHandle, mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import {
+    open as openHandle, mkdtemp, realpath, rm, truncate, writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { encryptFile, openFile } from '@palladion/aegis';
 import { noise } from './common.mjs';
 
@@ -45,6 +49,53 @@ test('a FileHandle', async () => {
         const device = await openHandle('/dev/null');
         await assert.rejects(openFile(device, { key }), { code: 'WRONG_VALUE', hint: /Stream/ });
         await device.close();
+    } finally {
+        await rm(folder, { recursive: true });
+    }
+});
+
+/** Waits until no descriptor of this process is one of a file, where the system tells. */
+async function closed(path) {
+    for (let turns = 1000; existsSync('/proc/self/fd'); turns--) {
+        const open = readdirSync('/proc/self/fd').some((name) => {
+            try {
+                return readlinkSync(`/proc/self/fd/${name}`) === path;
+            } catch {
+                return false; // that of the directory itself
+            }
+        });
+        if (!open) return;
+        assert(turns > 0, `${path} is open`);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+}
+
+test('a path', async () => {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'palladion-js-')));
+    try {
+        const path = join(folder, 'file.pld');
+        await writeFile(path, file);
+        for (const source of [path, pathToFileURL(path)]) {
+            const opened = await openFile(source, { key });
+            same(await opened.read(1000, 2000), plain.subarray(1000, 2000));
+            opened.close();
+            await closed(path);
+        }
+        await assert.rejects(openFile(path, { key: plain.subarray(0, 32) }), { code: 'WRONG_KEY' });
+        await closed(path);
+        await assert.rejects(openFile(folder, { key }), { code: 'WRONG_VALUE', hint: /Stream/ });
+        await closed(folder);
+        const abort = new AbortController();
+        const handle = await openHandle(path);
+        const type = Object.getPrototypeOf(handle);
+        await handle.close();
+        const { stat } = type;
+        type.stat = function () { abort.abort(); return stat.call(this); };
+        const opening = openFile(path, { key, signal: abort.signal });
+        await assert.rejects(opening, { name: 'AbortError' }).finally(() => { type.stat = stat; });
+        await closed(path);
+        const absent = { name: 'PalladionError', code: 'READ_FAILED', message: /absent/ };
+        await assert.rejects(openFile(join(folder, 'absent'), { key }), absent);
     } finally {
         await rm(folder, { recursive: true });
     }

@@ -41,6 +41,8 @@ try {
             (file) => !neither && !(browsers && readFileSync(file, 'utf8').includes("'node:")),
         );
         if (module.startsWith('node')) words.push(common); // which others take for an ES module
+        // TypeScript checks such imports by default only from version 6 on.
+        words.push('--noUncheckedSideEffectImports');
         words.push('--noEmit', '--strict', '--target', 'es2022', '--lib', lib);
         words.push('--module', module, '--moduleResolution', names, ...others);
         const tsc = join(js, 'node_modules/typescript/bin/tsc');

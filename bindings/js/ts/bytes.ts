@@ -157,12 +157,11 @@ export function toBytes(value: BytesLike, what: string): Uint8Array {
     let bytes;
     try {
         bytes = view(value);
-    } catch (cause) {
+    } catch {
         throw new PalladionError(
             'WRONG_STATE',
             `the ${what} has no bytes any more: its buffer was transferred or made smaller`,
             'pass a copy where you transfer a buffer, such as array.slice()',
-            { cause },
         );
     }
     if (bytes !== undefined) return bytes;

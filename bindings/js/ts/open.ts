@@ -25,7 +25,7 @@ import {
     type Source,
 } from './source.js';
 import type { ByteStream, FetchOptions } from './types.js';
-import { checkSignal, onAbort, Turns, until } from './waiting.js';
+import { checkSignal, onAbort, opening, Turns, until } from './waiting.js';
 
 /** The options for opening a file. The signal ends the opening, and not what is read later. */
 export type OpenOptions = DecryptOptions &
@@ -64,10 +64,18 @@ export interface OpenFile {
     stream(start?: number, end?: number, options?: Abortable): ByteStream;
     /**
      * Wipes the key and what was decrypted. Ends all requests: reads that wait, and every later
-     * one, fail with `WRONG_STATE`. The source stays open.
+     * one, fail with `WRONG_STATE`. Closes a file that `openFile` opened by its name; other
+     * sources stay open.
      */
     close(): void;
+    /**
+     * Calls `close`, for `using`. TypeScript needs `lib: esnext.disposable` or the types of Node.
+     * @ts-ignore */
+    [Symbol.dispose](): void;
 }
+
+// Where it is missing, nothing calls it.
+const dispose: typeof Symbol.dispose = Symbol.dispose ?? Symbol();
 
 /** The most bytes that are read from the source at once, unless a single chunk is more. */
 const GROUP = 4 << 20;
@@ -204,6 +212,11 @@ class Reader implements OpenFile {
         this.#kept.clear();
         this.#current = -1;
         for (const group of this.#fetching) group.stop.abort(closed());
+        this.#source.close?.();
+    }
+
+    [dispose](): void {
+        this.close();
     }
 
     #range(start: number, end?: number): { start: number; end: number } {
@@ -359,8 +372,8 @@ function readSignal(options: Abortable = {}): AbortSignal | undefined {
 
 /**
  * Opens an encrypted file, to read any part of it without decrypting the rest: a `Blob` or `File`,
- * a `FileHandle` of Node, the address of a server that sends parts of files (ranges), bytes, or an
- * object with `size` and `read(start, end)`.
+ * in Node, Deno and Bun a path, a `file:` URL or a `FileHandle`, the address of a server that sends
+ * parts of files (ranges), bytes, or an object with `size` and `read(start, end)`.
  *
  * It reads the header and the last chunk. So the size is authentic, and a file that was cut or
  * extended is an error at once. The native addon works on a passphrase on another thread; with
@@ -375,15 +388,17 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
     const asked = checkSignal(given.signal);
     const [bytes, passphrase, explain] = secretBytes(given, 'decrypt');
     const secret = copyOf(bytes);
+    let from: Source | undefined;
     let reader: Reader | undefined;
     const stop = new AbortController();
     const { signal } = stop;
     const ends = [asked, fetchOptions?.signal].map((one) => onAbort(one, (r) => stop.abort(r)));
     try {
-        const from = await until(openSource(source, fetchOptions, signal), signal);
+        const opened = openSource(source, fetchOptions, signal);
+        const file = (from = await opening(opened, signal, (late) => late.close?.()));
         const beginning =
-            from.beginning ??
-            (await until(from.read(0, Math.min(BEGINNING, from.size), signal), signal));
+            file.beginning ??
+            (await until(file.read(0, Math.min(BEGINNING, file.size), signal), signal));
         const header = beginning.bytes.subarray(0, HEADER);
         const e = engineFor(passphrase);
         const write = () => {
@@ -391,12 +406,12 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
             e.memory().set(header, e.data);
             const length = writeSecret(e, secret, passphrase, header.length);
             secret.fill(0);
-            e.long = from.size;
+            e.long = file.size;
             return [length, header.length, ...limits];
         };
         const create = passphrase ? 'createLater' : 'create';
-        const begun = e[create]('reader', write, (file) => {
-            reader = new Reader(from, e, file);
+        const begun = e[create]('reader', write, (number) => {
+            reader = new Reader(file, e, number);
             if (signal.aborted) reader.close();
         });
         await until(begun, signal);
@@ -405,6 +420,7 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
     } catch (error) {
         stop.abort();
         reader?.close();
+        from?.close?.();
         throw explain(error);
     } finally {
         for (const end of ends) end();

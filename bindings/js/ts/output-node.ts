@@ -1,11 +1,21 @@
 /** Files that appear only once they are complete, with the file system of Node, Deno and Bun. */
-import { unlinkSync } from 'node:fs';
-import { link, lstat, open, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { constants, unlinkSync } from 'node:fs';
+import {
+    link,
+    lstat,
+    open,
+    readlink,
+    realpath,
+    rename,
+    stat,
+    unlink,
+} from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { PassThrough, pipeline, type Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { PalladionError } from './errors.js';
-import type { Input, Output } from './output.js';
+import { checkUnused, namesFile, type FileToRead, type Input, type Output } from './filesystem.js';
 import { randomBytes } from './random.js';
 import { guarded } from './source.js';
 import type { FilePath } from './types.js';
@@ -14,19 +24,29 @@ import type { FilePath } from './types.js';
 const PIECE = 1 << 20;
 const WINDOWS = process.platform === 'win32';
 
+const refused = (message: string, hint?: string) =>
+    new PalladionError('WRONG_VALUE', message, hint);
+
 /** The name of a file in the file system, whatever the working directory is later. */
 export function nameOf(path: FilePath): string {
-    const text = String(path);
-    if (typeof path === 'string') {
-        if (!/^[a-z][a-z+.-]+:\/\//i.test(text)) return absolute(text);
-    } else if (text.startsWith('file:')) {
-        return fileURLToPath(text);
+    if (!namesFile(path)) {
+        throw refused(
+            'the source and the target must be paths or file: URLs, not other addresses',
+            'of a server, pass the body of its answer as the source; of a file, new URL(text)',
+        );
     }
-    throw new PalladionError(
-        'WRONG_VALUE',
-        'the source and the target must be paths or file: URLs, not other addresses',
-        'of a server, pass the body of its answer as the source; of a file, new URL(text)',
-    );
+    const name = typeof path === 'string' ? path : fromUrl(path);
+    if (name === '') throw refused('a path must not be empty');
+    if (name.includes('\0')) throw refused('a path must not contain a null character');
+    return absolute(name);
+}
+
+function fromUrl(url: URL): string {
+    try {
+        return fileURLToPath(url.href);
+    } catch (error) {
+        throw refused(`the URL is not that of a file: ${(error as Error).message}`);
+    }
 }
 
 function absolute(name: string): string {
@@ -68,6 +88,26 @@ export async function openInput(name: string): Promise<Input> {
     };
 }
 
+/** Opens a file of which parts will be read, without waiting if it is a pipe. */
+export const openFile = (name: string): Promise<FileToRead> =>
+    open(name, constants.O_RDONLY | constants.O_NONBLOCK);
+
+/**
+ * Others may listen to the stream too, such as the pipe to a hash: each gets all the bytes. No
+ * error of the stream is missed, not even before the first piece is wanted.
+ */
+export function takeStream(stream: unknown): Input | undefined {
+    const from = stream as Readable | null;
+    if (typeof from?.pipe !== 'function' || typeof from.destroy !== 'function') return undefined;
+    const reads = from.listenerCount('readable') > 0; // such a listener decides when to read
+    // One that failed says why when it is read.
+    checkUnused(from.readableDidRead || (from.destroyed && !from.errored) || reads);
+    const own = new PassThrough({ objectMode: true, highWaterMark: 1 });
+    pipeline(from, own, () => {}); // an error of one destroys the other with it
+    const pieces = own[Symbol.asyncIterator]();
+    return { next: () => pieces.next(), close: (error) => own.destroy(error as Error) };
+}
+
 /** Files that are not complete. They are removed if the program calls `process.exit`. */
 const unfinished = new Set<string>();
 
@@ -83,30 +123,38 @@ function removeUnfinished(): void {
 
 /** What is under the name of a target, or nothing. */
 async function existing(name: string, overwrite: boolean, input: Input) {
-    const refuse = (message: string, hint?: string) =>
-        new PalladionError('WRONG_VALUE', message, hint);
     let found;
     try {
         found = await stat(name, { bigint: true });
     } catch (error) {
-        if (codeOf(error) !== 'ENOENT') throw error;
         if ((WINDOWS ? /[\\/]$/ : /\/$/).test(name))
-            throw refuse(`"${name}" is a directory, not a file`);
+            throw refused(`"${name}" ends with a slash, so it is not the name of a file`);
+        if (codeOf(error) !== 'ENOENT') throw error;
         const dangling = await lstat(name).catch(() => undefined);
         if (dangling === undefined) return undefined;
-        throw refuse(`"${name}" is a symbolic link to a file that does not exist`);
+        throw refused(`"${name}" is a symbolic link to a file that does not exist`);
     }
-    if (found.isDirectory()) throw refuse(`"${name}" is a directory, not a file`);
-    if (!found.isFile()) {
-        throw refuse(
-            `"${name}" is not a regular file`,
-            'pipe encryptStream or decryptStream to a device, a pipe or a socket',
-        );
-    }
+    if (found.isDirectory()) throw refused(`"${name}" is a directory, not a file`);
+    const hint = 'pipe encryptStream or decryptStream to it, or to process.stdout';
+    if (!found.isFile()) throw refused(`"${name}" is not a regular file`, hint);
+    // What is there would be replaced, and not continued.
+    if (await isDescriptor(name)) throw refused(`"${name}" is an open descriptor`, hint);
     if (identityOf(found) === input.identity)
-        throw refuse(`the source and the target "${name}" are the same file`);
+        throw refused(`the source and the target "${name}" are the same file`);
     if (!overwrite) throw exists(name);
     return permissionsOf(found);
+}
+
+/** Whether a name means a descriptor of a process, such as /dev/stdout, also by symbolic links. */
+async function isDescriptor(name: string): Promise<boolean> {
+    // The system would follow the last link too, to the file behind the descriptor.
+    for (let at: string | undefined = name; at !== undefined; ) {
+        const folder = dirname(at);
+        if (/^\/(dev|proc\/.+)\/fd$/.test(await realpath(folder))) return true;
+        const link: string | undefined = await readlink(at).catch(() => undefined);
+        at = link === undefined || isAbsolute(link) ? link : `${folder}/${link}`;
+    }
+    return false;
 }
 
 interface Permissions {

@@ -1,6 +1,7 @@
 /** Sources of encrypted files, of which any part can be read. */
 import { checkInteger, describe, toBytes, typeName, type BytesLike } from './bytes.js';
 import { PalladionError } from './errors.js';
+import { files, isPath, namesFile, type FileToRead } from './filesystem.js';
 import type { FetchOptions, FileObject, Signal } from './types.js';
 import { onAbort } from './waiting.js';
 
@@ -42,18 +43,8 @@ export interface Source {
     read(start: number, end: number, signal: Signal): Promise<Part>;
     /** The error if the file is not the one that was opened, where this can be told. */
     changed?(): Promise<PalladionError | undefined>;
-}
-
-/** What this uses of a `FileHandle` of Node. */
-interface FileHandle {
-    readonly fd: number;
-    stat(): Promise<{ isFile(): boolean; size: number; mtimeMs: number }>;
-    read(
-        into: Uint8Array,
-        at: number,
-        length: number,
-        position: number,
-    ): Promise<{ bytesRead: number }>;
+    /** Closes what this opened. */
+    close?(): void;
 }
 
 function has<Name extends string>(
@@ -110,12 +101,12 @@ function source(size: number, read: FileSource['read']): Source {
 const nameOf = (start: number, end: number, file = 'the file') =>
     `bytes ${start} to ${end} of ${file}`;
 
-async function fromHandle(handle: FileHandle): Promise<Source> {
+async function fromHandle(handle: FileToRead): Promise<Source> {
     const stat = await guarded('the file', () => handle.stat());
     if (!stat.isFile()) {
         throw new PalladionError(
             'WRONG_VALUE',
-            'the FileHandle is not of a regular file, so only its start can be read',
+            'the source is not a regular file, so only its start can be read',
             'use decryptStream for a pipe or a device',
         );
     }
@@ -137,6 +128,17 @@ async function fromHandle(handle: FileHandle): Promise<Source> {
         return bytes.subarray(0, have);
     });
     return { size, read, changed };
+}
+
+async function fromName(name: string): Promise<Source> {
+    const handle = await guarded(`"${name}"`, () => files!.openFile(name));
+    const close = () => void handle.close().catch(() => {});
+    try {
+        return { ...(await fromHandle(handle)), close };
+    } catch (error) {
+        close();
+        throw error;
+    }
 }
 
 /** Reads a body of a known length. A server could send more without end. */
@@ -256,8 +258,10 @@ async function fromServer(url: URL, options: RequestInit, signal: AbortSignal): 
 function wrongSource(value: unknown): PalladionError {
     const hint =
         typeof value === 'string' || typeName(value) === 'URL'
-            ? "for a path in Node, pass `await open(path)` of 'node:fs/promises'; " +
-              'for an address without a host in a page, `new URL(address, location.href)`'
+            ? files === undefined
+                ? 'a path is for Node, Deno and Bun; for an address without a host in a page, ' +
+                  '`new URL(address, location.href)`'
+                : 'for the text of a file: URL, `new URL(text)`'
             : typeName(value) === 'FileSystemFileHandle'
               ? 'pass `await handle.getFile()`'
               : typeName(value) === 'ReadableStream'
@@ -269,8 +273,8 @@ function wrongSource(value: unknown): PalladionError {
                     : undefined;
     return new PalladionError(
         'WRONG_TYPE',
-        'the source must be a Blob, a FileHandle, an http(s) address, bytes, or an object with ' +
-            `size and read, not ${describe(value)}` +
+        'the source must be a Blob, a path, a FileHandle, an http(s) address, bytes, or an ' +
+            `object with size and read, not ${describe(value)}` +
             (typeof value === 'string' ? ' without https://' : ''),
         hint,
     );
@@ -294,22 +298,38 @@ function address(text: string): URL {
     return url;
 }
 
+/** Checks the options for requests, which are all for a part of the file. */
+function checkFetch(options: FetchOptions | undefined, isAddress: boolean): RequestInit {
+    if (options === undefined) return {};
+    if (typeof options !== 'object' || options === null) {
+        throw new PalladionError(
+            'WRONG_TYPE',
+            `the option "fetch" must be an object with options, not ${describe(options)}`,
+        );
+    }
+    const { method, body } = options as RequestInit;
+    if (isAddress && method === undefined && body === undefined) return options as RequestInit;
+    throw new PalladionError(
+        'WRONG_VALUE',
+        isAddress
+            ? 'the option "fetch" must not have a method or a body: each request is a GET'
+            : 'the option "fetch" is only for http(s) addresses, which this source is not',
+    );
+}
+
 /** Finds out what a source is, and its length. */
 export async function openSource(
     from: AnySource,
-    options: FetchOptions = {},
+    options: FetchOptions | undefined,
     signal: Signal,
 ): Promise<Source> {
     const kind = typeName(from);
-    if (kind === 'URL' || typeof from === 'string') {
-        if (!/^https?:\/\//i.test(String(from))) throw wrongSource(from);
-        if (typeof options !== 'object' || options === null) {
-            throw new PalladionError(
-                'WRONG_TYPE',
-                `the option "fetch" must be an object with options, not ${describe(options)}`,
-            );
-        }
-        return fromServer(address(String(from)), options as RequestInit, signal);
+    const isAddress = isPath(from) && /^https?:\/\//i.test(String(from));
+    const fetchOptions = checkFetch(options, isAddress);
+    if (isAddress) return fromServer(address(String(from)), fetchOptions, signal);
+    if (isPath(from)) {
+        if (files === undefined || !namesFile(from)) throw wrongSource(from);
+        return fromName(files.nameOf(from));
     }
     if (kind === 'Blob' || kind === 'File') {
         const blob = from as Blob;
@@ -319,7 +339,7 @@ export async function openSource(
         const bytes = () => toBytes(from as BytesLike, 'file');
         return source(bytes().length, (start, end) => bytes().subarray(start, end));
     }
-    if (has(from, 'fd', 'stat', 'read')) return fromHandle(from as unknown as FileHandle);
+    if (has(from, 'fd', 'stat', 'read')) return fromHandle(from as unknown as FileToRead);
     if (has(from, 'size', 'read') && typeof from.read === 'function') {
         const own = from as unknown as FileSource;
         return source(own.size, (...range) => own.read(...range));

@@ -7,10 +7,10 @@ import { Buffer } from 'node:buffer';
 import { useSurroundings } from './builds.js';
 import { useAllocation } from './bytes.js';
 import { PalladionError } from './errors.js';
+import { useFileSystem } from './filesystem.js';
 import type { Addon } from './native.js';
 import { useRandomSource } from './random.js';
-import { useFileSystem } from './output.js';
-import { createOutput, nameOf, openInput } from './output-node.js';
+import * as fileSystem from './output-node.js';
 import { VERSION } from './version.js';
 import { useFileReader } from './wasm.js';
 
@@ -81,7 +81,8 @@ function addon(): Addon {
                 // There is no such file to look from.
                 if (code === 'ERR_INVALID_ARG_VALUE' || error instanceof ReferenceError) continue;
                 const absent = code === 'MODULE_NOT_FOUND';
-                reasons.add(absent ? `${name} is not installed` : `${name}: ${message}`);
+                const why = 'is not installed beside the package or the program';
+                reasons.add(absent ? `${name} ${why}` : `${name}: ${message}`);
             }
         }
     }
@@ -102,7 +103,7 @@ useFileReader(async (url) => {
     }
     return readFile(path);
 });
-useFileSystem({ createOutput, nameOf, openInput });
+useFileSystem(fileSystem);
 useSurroundings({
     addon,
     wish: () =>

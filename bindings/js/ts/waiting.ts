@@ -39,6 +39,18 @@ export function until<Result>(
     });
 }
 
+/** Waits for what is being opened. After an abort, disposes of it once it is there. */
+export function opening<Result>(
+    promise: Promise<Result>,
+    signal: AbortSignal | undefined,
+    dispose: (late: Result) => unknown,
+): Promise<Result> {
+    return until(promise, signal).catch((error) => {
+        void promise.then(dispose).catch(() => {});
+        throw error;
+    });
+}
+
 /** Runs at most some tasks at the same time. The others wait. */
 export class Turns {
     #free: number;
