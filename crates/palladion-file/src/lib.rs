@@ -46,7 +46,9 @@
 mod any_order;
 mod chunk;
 mod cipher;
+mod decoder;
 mod decrypt;
+mod encoder;
 mod encrypt;
 mod engine;
 mod error;
