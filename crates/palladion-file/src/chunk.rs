@@ -68,11 +68,6 @@ impl ChunkSize {
     pub(crate) const fn buffer_len(self) -> usize {
         self.bytes() + OVERHEAD
     }
-
-    /// Memory for a whole chunk; the plaintext begins at a cache line.
-    pub(crate) fn buffer(self) -> Result<Buffer, TryReserveError> {
-        buffer(self.buffer_len())
-    }
 }
 
 /// Memory for a sealed chunk of so many bytes; the plaintext begins at a cache line.
@@ -81,7 +76,7 @@ pub(crate) fn buffer(sealed_len: usize) -> Result<Buffer, TryReserveError> {
 }
 
 /// One chunk in a buffer: which it is, and how much plaintext it holds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub counter: u64,
     pub len: usize,
@@ -132,6 +127,17 @@ impl Chunk {
         Ok(buffer)
     }
 
+    /// Encrypts `_ || plaintext || _` into another buffer, which becomes `frame || ciphertext ||
+    /// tag`.
+    pub fn seal_into(&self, cipher: &Cipher, text: &[u8], out: &mut [u8]) -> Result<(), Error> {
+        let (frame, rest) = out.split_at_mut(FRAME_LEN);
+        let (ciphertext, tag) = rest.split_at_mut(self.len);
+        frame.copy_from_slice(&self.frame());
+        let text = &text[FRAME_LEN..][..self.len];
+        tag.copy_from_slice(&cipher.encrypt_into(&self.nonce(), frame, text, ciphertext)?);
+        Ok(())
+    }
+
     /// Turns `frame || ciphertext || tag` into `frame || plaintext || tag`, and returns the
     /// plaintext. If verification fails, the plaintext is zeroed.
     pub fn open<'a>(
@@ -177,29 +183,65 @@ impl Chunk {
     }
 }
 
+/// The chunks of a new file, in order. A full chunk is held back until it is known whether more
+/// plaintext follows, because it might be the last.
+#[derive(Debug)]
+pub(crate) struct Cut {
+    size: ChunkSize,
+    next: u64,
+    ended: bool,
+}
+
+impl Cut {
+    pub fn new(size: ChunkSize) -> Self {
+        Self { size, next: 0, ended: false }
+    }
+
+    pub fn size(&self) -> ChunkSize {
+        self.size
+    }
+
+    /// Returns whether there was a chunk.
+    pub fn has_begun(&self) -> bool {
+        self.next > 0
+    }
+
+    /// Returns whether the last chunk was cut.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Returns the next chunk, which has `len` bytes, and is the last unless `more` follows.
+    pub fn chunk(&mut self, len: usize, more: bool) -> Chunk {
+        let chunk = Chunk { counter: self.next, len, last: !more };
+        debug_assert!(chunk.fits(self.size) && !self.ended, "such a chunk cannot come here");
+        self.next += 1;
+        self.ended = !more;
+        chunk
+    }
+}
+
 /// Cuts plaintext into chunks. Reads one byte beyond a chunk to know whether it is the last.
 pub(crate) struct PlainChunks<R> {
     reader: R,
-    size: ChunkSize,
-    next: u64,
+    cut: Cut,
     ahead: Option<u8>,
-    done: bool,
 }
 
 impl<R: Read> PlainChunks<R> {
     pub fn new(reader: R, size: ChunkSize) -> Self {
-        Self { reader, size, next: 0, ahead: None, done: false }
+        Self { reader, cut: Cut::new(size), ahead: None }
     }
 
     /// Reads the next chunk into a buffer as [`Chunk::seal`] wants it; `None` after the last. The
     /// buffer has room for a whole chunk, or for the whole input if that is shorter.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<Chunk>, Error> {
-        if self.done {
+        if self.cut.ended() {
             return Ok(None);
         }
         // The byte ahead lies where the tag will be written.
         let room = &mut buffer[FRAME_LEN..];
-        let room_len = room.len().min(self.size.bytes() + 1);
+        let room_len = room.len().min(self.cut.size().bytes() + 1);
         let room = &mut room[..room_len];
         let mut len = 0;
         if let Some(byte) = self.ahead.take() {
@@ -211,10 +253,7 @@ impl<R: Read> PlainChunks<R> {
             len -= 1;
             self.ahead = Some(room[len]);
         }
-        self.done = self.ahead.is_none();
-        let chunk = Chunk { counter: self.next, len, last: self.done };
-        self.next += 1;
-        Ok(Some(chunk))
+        Ok(Some(self.cut.chunk(len, self.ahead.is_some())))
     }
 }
 

@@ -40,6 +40,18 @@ impl Cipher {
         Ok(tag)
     }
 
+    pub fn encrypt_into(
+        &self,
+        nonce: &[u8; 32],
+        ad: &[u8],
+        text: &[u8],
+        ciphertext: &mut [u8],
+    ) -> Result<Tag, Error> {
+        let mut tag = [0; TAG_LEN];
+        self.0.encrypt_into(self.nonce(nonce), ad, text, ciphertext, &mut tag)?;
+        Ok(tag)
+    }
+
     /// `false` if the tag is wrong; then the buffer is zeroed.
     pub fn decrypt_in_place(
         &self,

@@ -1,6 +1,6 @@
-//! Reading until a buffer is full.
+//! Reading that is not interrupted.
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 
 use crate::error::Error;
 
@@ -9,12 +9,20 @@ use crate::error::Error;
 pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, Error> {
     let mut len = 0;
     while len < buffer.len() {
-        match reader.read(&mut buffer[len..]) {
-            Ok(0) => break,
-            Ok(read) => len += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(Error::Read(error)),
+        match read_some(reader, &mut buffer[len..]).map_err(Error::Read)? {
+            0 => break,
+            read => len += read,
         }
     }
     Ok(len)
+}
+
+/// Reads once. Repeats a read that was interrupted.
+pub(crate) fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match reader.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
 }

@@ -47,7 +47,9 @@
 mod any_order;
 mod chunk;
 mod cipher;
+mod decoder;
 mod decrypt;
+mod encoder;
 mod encrypt;
 mod engine;
 mod error;

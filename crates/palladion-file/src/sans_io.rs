@@ -1,7 +1,10 @@
 //! The format without input and output, for asynchronous programs and bindings to other languages.
-//! Nothing here reads, writes or starts threads. The caller cuts the plaintext into chunks, and the
-//! file into the pieces that [`Opener`] asks for. To read only a part of a file, [`Opening`] says
-//! what to fetch first, and [`Layout`] which bytes of the file hold a range of the plaintext.
+//! Nothing here reads, writes or starts threads. [`Encoder`] and [`Decoder`] take and give pieces
+//! of any length. To read only a part of a file, [`Opening`] says what to fetch first, and
+//! [`Layout`] which bytes of the file hold a range of the plaintext.
+//!
+//! With [`Sealer`] and [`Opener`], the caller cuts the plaintext into chunks, and the file into the
+//! pieces that [`Opener`] asks for.
 //!
 //! ```
 //! use palladion_file::sans_io::{Opener, Sealer};
@@ -35,6 +38,8 @@ use crate::kdf::{KdfLimits, KdfParams};
 use crate::secret::Secret;
 
 pub use crate::any_order::{ChunkOpener, Opening};
+pub use crate::decoder::Decoder;
+pub use crate::encoder::Encoder;
 pub use crate::layout::Layout;
 
 /// Encrypts a file: its header, then each chunk.

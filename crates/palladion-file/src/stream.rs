@@ -3,14 +3,15 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
-use std::ops::Range;
+use std::task::Poll;
 
-use palladion::{Algorithm, Buffer};
+use palladion::Algorithm;
 
-use crate::chunk::{Chunk, ChunkSize, FRAME_LEN, SealedChunks};
-use crate::cipher::Cipher;
+use crate::chunk::ChunkSize;
+use crate::decoder::Decoder;
+use crate::encoder::Encoder;
 use crate::error::Error;
-use crate::header::Header;
+use crate::io::read_some;
 use crate::kdf::{KdfLimits, KdfParams};
 use crate::secret::Secret;
 
@@ -41,15 +42,7 @@ use crate::secret::Secret;
 /// ```
 pub struct EncryptWriter<W> {
     output: W,
-    cipher: Cipher,
-    chunk_size: ChunkSize,
-    buffer: Buffer,
-    len: usize,
-    counter: u64,
-    /// The unwritten part of a sealed chunk in the buffer.
-    unwritten: Range<usize>,
-    /// Whether a call failed or panicked, so that bytes may be missing.
-    failed: bool,
+    encoder: Encoder,
 }
 
 impl<W: Write> EncryptWriter<W> {
@@ -64,71 +57,28 @@ impl<W: Write> EncryptWriter<W> {
         algorithm: Algorithm,
         chunk_size: ChunkSize,
         kdf: KdfParams,
-        mut output: W,
+        output: W,
     ) -> Result<Self, Error> {
-        let buffer = chunk_size.buffer().map_err(|error| Error::Write(error.into()))?;
-        let (header, cipher) = Header::create(secret.into(), algorithm, chunk_size, kdf)?;
-        output.write_all(&header).map_err(Error::Write)?;
-        Ok(Self {
-            output,
-            cipher,
-            chunk_size,
-            buffer,
-            len: 0,
-            counter: 0,
-            unwritten: 0..0,
-            failed: false,
-        })
+        let encoder = Encoder::new(secret, algorithm, chunk_size, kdf)?;
+        let mut writer = Self { output, encoder };
+        writer.drain().map_err(Error::Write)?;
+        Ok(writer)
     }
 
     /// Writes the last chunk, flushes, and returns the writer. Fails if a [`write`](Write::write)
     /// or [`flush`](Write::flush) failed, unless that could be repeated and was until it succeeded.
     pub fn finish(mut self) -> Result<W, Error> {
-        self.unless_failed(Self::drain).map_err(Error::Write)?;
-        // A full chunk was sealed as not the last, but no more bytes came.
-        if self.len == 0 && self.counter > 0 {
-            return Err(Error::Write(io::Error::other(
-                "an earlier write failed and was not repeated",
-            )));
-        }
-        self.seal(true)?;
         self.drain().map_err(Error::Write)?;
-        self.output.flush().map_err(Error::Write)?;
+        self.encoder.end()?;
+        self.flush().map_err(Error::Write)?;
         Ok(self.output)
     }
 
-    /// Does a part of the work, unless an earlier one failed: its bytes are missing, so nothing may
-    /// follow them.
-    fn unless_failed<T>(&mut self, work: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
-        if self.failed {
-            return Err(io::Error::other("an earlier write failed, so the file has no valid end"));
-        }
-        // A panic leaves it set.
-        self.failed = true;
-        let done = work(self);
-        self.failed = done.as_ref().is_err_and(|error| {
-            !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
-        });
-        done
-    }
-
-    fn seal(&mut self, last: bool) -> Result<(), Error> {
-        let chunk = Chunk { counter: self.counter, len: self.len, last };
-        self.unwritten = 0..chunk.seal(&self.cipher, &mut self.buffer)?.len();
-        self.counter += 1;
-        self.len = 0;
-        Ok(())
-    }
-
-    /// Writes the rest of a sealed chunk. After an error, the next call continues.
+    /// Writes all that is ready.
     fn drain(&mut self) -> io::Result<()> {
-        while !self.unwritten.is_empty() {
-            match self.output.write(&self.buffer[self.unwritten.clone()]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => self.unwritten.start += written,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+        let Self { output, encoder } = self;
+        while encoder.ready_len() > 0 {
+            at_once(encoder.poll_write(|bytes| Poll::Ready(output.write(bytes))))?;
         }
         Ok(())
     }
@@ -136,43 +86,43 @@ impl<W: Write> EncryptWriter<W> {
 
 impl<W: Write> Write for EncryptWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.unless_failed(|writer| {
-            if bytes.is_empty() {
-                return Ok(0);
-            }
-            // A full chunk waits until there is more: it might be the last.
-            if writer.len == writer.chunk_size.bytes() {
-                writer.seal(false)?;
-            }
-            writer.drain()?;
-            let taken = bytes.len().min(writer.chunk_size.bytes() - writer.len);
-            writer.buffer[FRAME_LEN + writer.len..][..taken].copy_from_slice(&bytes[..taken]);
-            writer.len += taken;
-            Ok(taken)
-        })
+        let taken = self.encoder.push(bytes)?;
+        if taken > 0 || bytes.is_empty() {
+            return Ok(taken);
+        }
+        self.drain()?;
+        Ok(self.encoder.push(bytes)?)
     }
 
     /// Flushes the inner writer. A chunk that is not full stays here: writing it early would end
     /// the file.
     fn flush(&mut self) -> io::Result<()> {
-        self.unless_failed(|writer| {
-            writer.drain()?;
-            writer.output.flush()
-        })
+        self.drain()?;
+        at_once(self.encoder.poll_flush(|| Poll::Ready(self.output.flush())))
+    }
+}
+
+/// The result of a writer that does not wait.
+fn at_once<T>(result: Poll<io::Result<T>>) -> io::Result<T> {
+    match result {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
     }
 }
 
 impl<W> fmt::Debug for EncryptWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EncryptWriter").field("chunks", &self.counter).finish_non_exhaustive()
+        f.debug_struct("EncryptWriter").field("encoder", &self.encoder).finish_non_exhaustive()
     }
 }
 
 /// Decrypts a file while it is read.
 ///
 /// It returns only verified bytes, and `Ok(0)` only after the last chunk, if nothing follows it. If
-/// you stop earlier, you do not know whether the file is complete. Errors are [`Error`]s inside
-/// [`io::Error`]s. After one, every further read fails too.
+/// you stop earlier, you do not know whether the file is complete. An error of the file is an
+/// [`Error`] inside an [`io::Error`], and every further read fails too. After one of the reader
+/// below, such as [`WouldBlock`](io::ErrorKind::WouldBlock), the next read goes on where this one
+/// stopped.
 ///
 /// ```
 /// use std::io::Read;
@@ -189,19 +139,8 @@ impl<W> fmt::Debug for EncryptWriter<W> {
 /// # Ok::<(), Error>(())
 /// ```
 pub struct DecryptReader<R> {
-    chunks: SealedChunks<R>,
-    cipher: Cipher,
-    algorithm: Algorithm,
-    buffer: Buffer,
-    unread: Range<usize>,
-    state: State,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum State {
-    Open,
-    Ended,
-    Failed,
+    input: R,
+    decoder: Decoder,
 }
 
 impl<R: Read> DecryptReader<R> {
@@ -217,57 +156,38 @@ impl<R: Read> DecryptReader<R> {
         limits: &KdfLimits,
         mut input: R,
     ) -> Result<Self, Error> {
-        let header = Header::read(&mut input)?;
-        Ok(Self {
-            cipher: header.open(secret.into(), limits)?,
-            chunks: SealedChunks::new(input, header.first_chunk()),
-            algorithm: header.algorithm,
-            buffer: header.chunk_size.buffer().map_err(|error| Error::Read(error.into()))?,
-            unread: 0..0,
-            state: State::Open,
-        })
-    }
-
-    fn next_chunk(&mut self) -> Result<(), Error> {
-        // Interrupted reads are retried below, so an error here is final: part of a chunk may be
-        // gone.
-        self.state = State::Failed;
-        match self.chunks.read(&mut self.buffer)? {
-            Some((chunk, offset)) => {
-                let len = chunk.open(&self.cipher, offset, &mut self.buffer)?.len();
-                self.unread = FRAME_LEN..FRAME_LEN + len;
-                self.state = State::Open;
+        let mut decoder = Decoder::new(secret, *limits)?;
+        loop {
+            decoder.text()?;
+            if decoder.algorithm().is_some() {
+                return Ok(Self { input, decoder });
             }
-            None => self.state = State::Ended,
+            let read = read_some(&mut input, decoder.room()).map_err(Error::Read)?;
+            decoder.filled(read);
         }
-        Ok(())
     }
 }
 
 impl<R: Read> Read for DecryptReader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        // The chunk of an empty file is empty, so look again.
-        while self.unread.is_empty() && !bytes.is_empty() {
-            match self.state {
-                State::Open => self.next_chunk()?,
-                State::Ended => return Ok(0),
-                State::Failed => {
-                    return Err(io::Error::other("an earlier read of this file failed"));
-                }
+        let decoder = &mut self.decoder;
+        while !bytes.is_empty() {
+            let text = decoder.text()?;
+            let taken = bytes.len().min(text.len());
+            bytes[..taken].copy_from_slice(&text[..taken]);
+            decoder.consume(taken);
+            if taken > 0 || decoder.is_complete() {
+                return Ok(taken);
             }
+            let read = read_some(&mut self.input, decoder.room())?;
+            decoder.filled(read);
         }
-        let taken = bytes.len().min(self.unread.len());
-        bytes[..taken].copy_from_slice(&self.buffer[self.unread.start..][..taken]);
-        self.unread.start += taken;
-        Ok(taken)
+        Ok(0)
     }
 }
 
 impl<R> fmt::Debug for DecryptReader<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecryptReader")
-            .field("algorithm", &self.algorithm)
-            .field("state", &self.state)
-            .finish_non_exhaustive()
+        f.debug_struct("DecryptReader").field("decoder", &self.decoder).finish_non_exhaustive()
     }
 }

@@ -90,6 +90,10 @@ async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     poll_fn(|cx| work.poll(cx)).await
 }
 
+fn lost() -> Error {
+    Error::Read(io::Error::other("the thread that decrypted was lost"))
+}
+
 /// Copies a secret for another thread.
 fn owned<'a>(secret: impl Into<Secret<'a>>) -> OwnedSecret {
     secret.into().into()

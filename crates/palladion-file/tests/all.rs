@@ -3,6 +3,7 @@
 mod answers;
 mod common;
 mod damage;
+mod engine;
 mod failing_io;
 mod file_answers;
 #[path = "../../palladion/tests/common/random.rs"]

@@ -3,9 +3,9 @@
 use core::ffi::c_int;
 use std::ptr;
 
-use palladion_file::sans_io::{Opener, Sealer};
-use palladion_file::{Algorithm, ChunkSize, HEADER_LEN};
-use zeroize::{Zeroize, Zeroizing};
+use palladion_file::sans_io::{Decoder, Encoder};
+use palladion_file::{Algorithm, ChunkSize};
+use zeroize::Zeroizing;
 
 use super::failure::Failure::{self, Number};
 use super::failure::WRONG_ARGUMENT;
@@ -18,136 +18,69 @@ use crate::status::OK;
 struct Buffer(Zeroizing<Vec<u8>>);
 
 impl Buffer {
-    /// Empties it and makes room.
-    fn clear(&mut self, room: usize) -> Result<(), Failure> {
-        self.0.clear();
-        if self.0.capacity() < room {
-            self.0 = Zeroizing::default(); // wipes the old one
-            self.0.try_reserve_exact(room).map_err(|_| Number(libc::ENOMEM))?;
+    /// Appends `len` bytes, which are zero.
+    fn extend(&mut self, len: usize) -> Result<&mut [u8], Failure> {
+        let start = self.0.len();
+        let end = start.checked_add(len).ok_or(Number(libc::ENOMEM))?;
+        if self.0.capacity() < end {
+            let mut larger = Zeroizing::new(Vec::new());
+            let room = end.max(2 * start);
+            larger.try_reserve_exact(room).map_err(|_| Number(libc::ENOMEM))?;
+            larger.extend_from_slice(&self.0);
+            self.0 = larger; // wipes the old one
         }
-        Ok(())
-    }
-
-    /// Appends bytes, for which there is room.
-    fn append(&mut self, bytes: &[u8]) {
-        debug_assert!(self.0.capacity() - self.0.len() >= bytes.len());
-        self.0.extend_from_slice(bytes);
+        self.0.resize(end, 0);
+        Ok(&mut self.0[start..])
     }
 }
 
-/// A file that is encrypted. A full chunk is held back until there is more: it might be the last.
-struct Sealing {
-    sealer: Sealer,
-    size: usize,
-    /// Until it is out.
-    header: Option<[u8; HEADER_LEN]>,
-    held: Buffer,
-}
-
-impl Sealing {
-    fn push(&mut self, mut input: &[u8], last: bool, out: &mut Buffer) -> Result<(), Failure> {
-        const OVERHEAD: usize = Sealer::FRAME_LEN + Sealer::TAG_LEN;
-        let len = self.held.0.len().checked_add(input.len()).ok_or(Number(libc::ENOMEM))?;
-        let room = (len / self.size + 1)
-            .checked_mul(OVERHEAD)
-            .and_then(|more| len.checked_add(more)?.checked_add(HEADER_LEN));
-        out.clear(room.ok_or(Number(libc::ENOMEM))?)?;
-        if let Some(header) = self.header.take() {
-            out.append(&header);
+fn encrypt(
+    encoder: &mut Encoder,
+    mut input: &[u8],
+    last: bool,
+    out: &mut Buffer,
+) -> Result<(), Failure> {
+    loop {
+        input = &input[encoder.push(input)?..];
+        if input.is_empty() && last {
+            encoder.end()?;
         }
-        loop {
-            let len = self.held.0.len() + input.len();
-            let ends = last && len <= self.size;
-            if len <= self.size && !ends {
-                self.held.append(input);
-                return Ok(());
-            }
-            let taken;
-            (taken, input) = input.split_at(len.min(self.size) - self.held.0.len());
+        while encoder.ready_len() > 0 {
+            let len = encoder.ready_len();
             let start = out.0.len();
-            out.append(&[0; Sealer::FRAME_LEN]);
-            out.append(&self.held.0);
-            out.append(taken);
-            out.append(&[0; Sealer::TAG_LEN]);
-            if let Err(error) = self.sealer.seal(&mut out.0[start..], ends) {
-                out.0[start..].zeroize(); // it is plaintext
-                out.0.truncate(start);
-                return Err(error.into());
-            }
-            self.held.0.clear();
-            if ends {
-                return Ok(());
-            }
+            encoder.take_into(out.extend(len)?).inspect_err(|_| out.0.truncate(start))?;
+        }
+        if input.is_empty() {
+            return Ok(());
         }
     }
 }
 
-/// A file that is decrypted.
-struct Opening {
-    next: Part,
-    /// The beginning of that part.
-    held: Buffer,
-}
-
-/// What the next bytes are.
-enum Part {
-    Header(Box<Secret>),
-    Frame(Opener),
-    /// So many bytes of a chunk that was announced.
-    Chunk(Opener, usize),
-    /// None, because an error came.
-    Nothing,
-}
-
-impl Opening {
-    /// Returns how many bytes are needed to continue.
-    fn wanted(&self) -> usize {
-        match &self.next {
-            Part::Header(_) => HEADER_LEN,
-            Part::Frame(opener) if opener.is_complete() => 1, // one too many
-            Part::Frame(_) => Opener::FRAME_LEN,
-            Part::Chunk(_, len) => *len,
-            Part::Nothing => 0,
+fn decrypt(
+    decoder: &mut Decoder,
+    mut input: &[u8],
+    last: bool,
+    out: &mut Buffer,
+) -> Result<(), Failure> {
+    loop {
+        let text = decoder.text()?;
+        let len = text.len();
+        out.extend(len)?.copy_from_slice(text);
+        decoder.consume(len);
+        let taken = decoder.push(input);
+        input = &input[taken..];
+        if taken == 0 && last {
+            decoder.filled(0);
         }
-    }
-
-    fn push(&mut self, mut input: &[u8], last: bool, out: &mut Buffer) -> Result<(), Failure> {
-        let room = self.held.0.len().checked_add(input.len()).ok_or(Number(libc::ENOMEM))?;
-        out.clear(room)?;
-        loop {
-            let wanted = self.wanted();
-            let taken;
-            (taken, input) = input.split_at(input.len().min(wanted - self.held.0.len()));
-            self.held.append(taken);
-            if self.held.0.len() < wanted {
-                // More bytes will come, or the file may end here.
-                let is_complete = matches!(&self.next, Part::Frame(opener) if opener.is_complete());
-                if !last || is_complete {
-                    return Ok(());
-                }
-            }
-            self.next = match std::mem::replace(&mut self.next, Part::Nothing) {
-                Part::Header(secret) => {
-                    Part::Frame(Opener::new(secret.get(), &secret.limits, &self.held.0)?)
-                }
-                Part::Frame(mut opener) => {
-                    let len = opener.frame(&self.held.0)?;
-                    Part::Chunk(opener, len)
-                }
-                Part::Chunk(mut opener, _) => {
-                    out.append(opener.open(&mut self.held.0)?);
-                    Part::Frame(opener)
-                }
-                Part::Nothing => return Err(WRONG_ARGUMENT),
-            };
-            self.held.clear(self.wanted())?;
+        if decoder.is_complete() || taken == 0 && !last {
+            return Ok(());
         }
     }
 }
 
 enum Work {
-    Seal(Sealing),
-    Open(Opening),
+    Seal(Encoder),
+    Open(Decoder),
 }
 
 pub(crate) struct Stream {
@@ -168,20 +101,12 @@ impl Stream {
             0 => ChunkSize::default(),
             _ => ChunkSize::new(chunk).ok_or(WRONG_ARGUMENT)?,
         };
-        let mut salt = [0; 32];
-        getrandom::fill(&mut salt)
-            .map_err(|error| Number(error.raw_os_error().unwrap_or(libc::EIO)))?;
-        let (sealer, header) = Sealer::new(secret.get(), algorithm, size, secret.cost, &salt)?;
-        let (mut held, size) = (Buffer::default(), size.bytes());
-        held.clear(size)?;
-        Ok(Self::new(Work::Seal(Sealing { sealer, size, header: Some(header), held })))
+        let encoder = Encoder::new(secret.get(), algorithm, size, secret.cost)?;
+        Ok(Self::new(Work::Seal(encoder)))
     }
 
     fn opener(secret: &Secret) -> Result<Self, Failure> {
-        let mut held = Buffer::default();
-        held.clear(HEADER_LEN)?;
-        let next = Part::Header(Box::new(secret.clone()));
-        Ok(Self::new(Work::Open(Opening { next, held })))
+        Ok(Self::new(Work::Open(Decoder::new(secret.get(), secret.limits)?)))
     }
 
     fn new(work: Work) -> Self {
@@ -189,14 +114,14 @@ impl Stream {
     }
 
     fn push(&mut self, input: &[u8], last: bool) -> Result<(), Failure> {
+        self.out.0.clear();
         if self.ended {
-            self.out.0.clear();
             return Err(WRONG_ARGUMENT);
         }
         self.ended = true; // unless it succeeds
         match &mut self.work {
-            Work::Seal(sealing) => sealing.push(input, last, &mut self.out),
-            Work::Open(opening) => opening.push(input, last, &mut self.out),
+            Work::Seal(encoder) => encrypt(encoder, input, last, &mut self.out),
+            Work::Open(decoder) => decrypt(decoder, input, last, &mut self.out),
         }?;
         self.ended = last;
         Ok(())

@@ -1,48 +1,87 @@
 //! Decrypts a file from its beginning to its end.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::io;
-use std::ops::Range;
+use std::mem;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use ::tokio::io::{AsyncBufRead, AsyncRead, ReadBuf};
-use palladion::{Algorithm, Buffer};
+use ::tokio::runtime::Handle;
+use ::tokio::task::JoinHandle;
+use palladion::Algorithm;
 
-use super::{Work, elsewhere, fill, owned, poll_fill, poll_read};
-use crate::chunk::{Chunk, FRAME_LEN, Place};
-use crate::cipher::Cipher;
+use super::{SHORT, lost, poll_read};
+use crate::decoder::Decoder;
 use crate::error::Error;
-use crate::header::{HEADER_LEN, Header};
 use crate::kdf::KdfLimits;
 use crate::secret::Secret;
 
 /// Decrypts a file while it is read from another asynchronous reader.
 ///
 /// It returns only verified bytes, and ends only after the last chunk, if nothing follows it. If
-/// you stop earlier, you do not know whether the file is complete. Errors are [`Error`]s inside
-/// [`io::Error`]s. After one, every further read fails too.
+/// you stop earlier, you do not know whether the file is complete. An error of the file is an
+/// [`Error`] inside an [`io::Error`], and every further read fails too. After one of the reader
+/// below, the next read goes on where this one stopped.
 pub struct DecryptReader<R> {
     input: R,
-    cipher: Arc<Cipher>,
-    algorithm: Algorithm,
-    place: Place,
-    /// Missing while another thread decrypts what is in it.
-    buffer: Option<Buffer>,
     state: State,
+    algorithm: Algorithm,
 }
 
 enum State {
-    /// Verified plaintext in the buffer.
-    Text(Range<usize>),
-    /// So many bytes of a frame were read.
-    Frame(usize),
-    /// This chunk begins at this offset in the file. So many bytes of it were read.
-    Chunk(Chunk, u64, usize),
-    Opening(Work<(Buffer, Result<usize, Error>)>),
-    Ended,
-    Failed,
+    Here(Decoder),
+    /// Another thread decrypts.
+    Away(JoinHandle<(Decoder, Result<(), Error>)>),
+    /// That thread panicked, or the runtime was shut down.
+    Lost,
+}
+
+impl State {
+    /// Decrypts what was read.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<&mut Decoder, Error>> {
+        if let Self::Here(decoder) = self
+            && decoder.cost() > SHORT
+            && let Ok(runtime) = Handle::try_current()
+            && let Self::Here(mut decoder) = mem::replace(self, Self::Lost)
+        {
+            *self = Self::Away(runtime.spawn_blocking(move || {
+                let done = decoder.text().map(drop);
+                (decoder, done)
+            }));
+        }
+        if let Self::Away(task) = self {
+            let done = ready!(Pin::new(task).poll(cx));
+            *self = Self::Lost;
+            let (decoder, done) = done.map_err(|error| Error::Read(io::Error::other(error)))?;
+            *self = Self::Here(decoder);
+            done?;
+        }
+        match self {
+            Self::Here(decoder) => Poll::Ready(decoder.text().map(drop).map(|()| decoder)),
+            _ => Poll::Ready(Err(lost())),
+        }
+    }
+
+    /// Reads and decrypts until there is what is wanted.
+    fn poll_until(
+        &mut self,
+        input: &mut (impl AsyncRead + Unpin),
+        cx: &mut Context<'_>,
+        is_there: impl Fn(&mut Decoder) -> bool,
+    ) -> Poll<Result<(), Error>> {
+        loop {
+            let decoder = ready!(self.poll(cx))?;
+            if is_there(decoder) {
+                return Poll::Ready(Ok(()));
+            }
+            let mut room = ReadBuf::new(decoder.room());
+            ready!(Pin::new(&mut *input).poll_read(cx, &mut room)).map_err(Error::Read)?;
+            let read = room.filled().len();
+            decoder.filled(read);
+        }
+    }
 }
 
 impl<R: AsyncRead + Unpin> DecryptReader<R> {
@@ -66,20 +105,12 @@ impl<R: AsyncRead + Unpin> DecryptReader<R> {
         limits: &KdfLimits,
         mut input: R,
     ) -> Result<Self, Error> {
-        let mut start = [0; HEADER_LEN];
-        let len = fill(&mut input, &mut start).await?;
-        let header = Header::from_start(&start[..len])?;
-        let (algorithm, size, place) = (header.algorithm, header.chunk_size, header.first_chunk());
-        let (secret, limits) = (owned(secret), *limits);
-        let cipher = elsewhere(move || header.open((&secret).into(), &limits)).await;
-        Ok(Self {
-            input,
-            cipher: Arc::new(cipher.map_err(Error::Read)??),
-            algorithm,
-            place,
-            buffer: Some(size.buffer().map_err(|error| Error::Read(error.into()))?),
-            state: State::Text(0..0),
-        })
+        let mut state = State::Here(Decoder::new(secret, *limits)?);
+        let is_open = |decoder: &mut Decoder| decoder.algorithm().is_some();
+        poll_fn(|cx| state.poll_until(&mut input, cx, is_open)).await?;
+        let State::Here(decoder) = &state else { return Err(lost()) };
+        let algorithm = decoder.algorithm().ok_or_else(lost)?;
+        Ok(Self { input, state, algorithm })
     }
 
     /// The algorithm of the file.
@@ -87,65 +118,24 @@ impl<R: AsyncRead + Unpin> DecryptReader<R> {
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
-
-    /// Goes on until there is plaintext, or none is left.
-    fn poll_text(&mut self, cx: &mut Context<'_>) -> Poll<Result<Range<usize>, Error>> {
-        loop {
-            let mut none = [];
-            let buffer = self.buffer.as_deref_mut().unwrap_or(&mut none);
-            self.state = match &mut self.state {
-                State::Text(text) if text.start < text.end => return Poll::Ready(Ok(text.clone())),
-                State::Text(_) => State::Frame(0),
-                State::Frame(filled) => {
-                    // After the last chunk there may be nothing, not even a frame.
-                    let len = if self.place.last_seen() { 1 } else { FRAME_LEN };
-                    let frame = &mut buffer[..len];
-                    ready!(poll_fill(&mut self.input, cx, frame, filled)).map_err(Error::Read)?;
-                    match self.place.last_seen() && *filled == 0 {
-                        true => State::Ended,
-                        false => {
-                            let (chunk, offset) = self.place.frame(&frame[..*filled])?;
-                            State::Chunk(chunk, offset, 0)
-                        }
-                    }
-                }
-                State::Chunk(chunk, offset, filled) => {
-                    let (chunk, offset) = (*chunk, *offset);
-                    let rest = &mut buffer[FRAME_LEN..chunk.sealed_len()];
-                    ready!(poll_fill(&mut self.input, cx, rest, filled)).map_err(Error::Read)?;
-                    self.place.rest(&chunk, *filled)?;
-                    let cipher = Arc::clone(&self.cipher);
-                    let mut buffer = self.buffer.take().expect("no other thread has it");
-                    State::Opening(Work::start(chunk.len, move || {
-                        let text = chunk.open(&cipher, offset, &mut buffer).map(<[u8]>::len);
-                        (buffer, text)
-                    }))
-                }
-                State::Opening(work) => {
-                    let (buffer, text) = ready!(work.poll(cx)).map_err(Error::Read)?;
-                    self.buffer = Some(buffer);
-                    State::Text(FRAME_LEN..FRAME_LEN + text?)
-                }
-                State::Ended => return Poll::Ready(Ok(0..0)),
-                State::Failed => {
-                    let error = io::Error::other("an earlier read of this file failed");
-                    return Poll::Ready(Err(Error::Read(error)));
-                }
-            };
-        }
-    }
 }
 
 impl<R: AsyncRead + Unpin> AsyncBufRead for DecryptReader<R> {
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         let reader = self.get_mut();
-        let text = ready!(reader.poll_text(cx)).inspect_err(|_| reader.state = State::Failed)?;
-        Poll::Ready(Ok(reader.buffer.as_ref().map_or(&[], |buffer| &buffer[text])))
+        let has_text = |decoder: &mut Decoder| {
+            decoder.is_complete() || decoder.text().is_ok_and(|text| !text.is_empty())
+        };
+        ready!(reader.state.poll_until(&mut reader.input, cx, has_text))?;
+        match &mut reader.state {
+            State::Here(decoder) => Poll::Ready(Ok(decoder.text()?)),
+            _ => Poll::Ready(Err(lost().into())),
+        }
     }
 
     fn consume(self: Pin<&mut Self>, bytes: usize) {
-        if let State::Text(text) = &mut self.get_mut().state {
-            text.start = text.end.min(text.start + bytes);
+        if let State::Here(decoder) = &mut self.get_mut().state {
+            decoder.consume(bytes);
         }
     }
 }

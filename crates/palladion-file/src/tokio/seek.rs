@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use ::tokio::io::{AsyncBufRead, AsyncRead, AsyncSeek, ReadBuf};
 use palladion::{Algorithm, Buffer};
 
-use super::{Work, elsewhere, fill, owned, poll_fill, poll_read};
+use super::{Work, elsewhere, fill, lost, owned, poll_fill, poll_read};
 use crate::any_order::{ChunkOpener, Opening};
 use crate::chunk::{self, ChunkSize, FRAME_LEN, OVERHEAD};
 use crate::error::Error;
@@ -193,10 +193,6 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
             };
         }
     }
-}
-
-fn lost() -> Error {
-    Error::Read(io::Error::other("the thread that decrypted was lost"))
 }
 
 async fn seek(input: &mut (impl AsyncSeek + Unpin), to: SeekFrom) -> Result<u64, Error> {
