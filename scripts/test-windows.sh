@@ -42,6 +42,7 @@ system=$WINEPREFIX/drive_c/windows/system32
 if [ ! -e "$system/bcryptprimitives.dll" ]; then
     mkdir -p "$out"
     "$wine" wineboot -i
+    /usr/lib/wine/wineserver64 -w # programs fail to start while it still works
     # Rust's standard library takes random numbers from this DLL, which Wine has since version 9.
     work=$(mktemp -d)
     cat >"$work/random.c" <<'C'
