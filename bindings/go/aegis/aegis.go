@@ -26,8 +26,8 @@
 //
 // On amd64 and arm64 the package uses the AES instructions if the CPU has them: those of AVX-512
 // and AVX2 where possible. [Backend] says what it uses. The environment variable PALLADION_BACKEND
-// selects another backend, for tests, and GODEBUG=cpu.aes=off, cpu.avx=off, cpu.avx2=off,
-// cpu.vaes=off or cpu.avx512f=off turns off what needs a feature.
+// selects another backend, for tests; if that does not run here, New fails. GODEBUG=cpu.aes=off,
+// cpu.avx=off, cpu.avx2=off, cpu.vaes=off or cpu.avx512f=off turns off what needs a feature.
 //
 // [RFC 10032]: https://www.rfc-editor.org/rfc/rfc10032
 package aegis
@@ -96,21 +96,27 @@ func (v Variant) rate() int {
 	return 32 * v.degree()
 }
 
-// KeySizeError is the error for a key of a wrong length, which it contains.
-type KeySizeError int
+// KeySizeError is the error for a key of a wrong length.
+type KeySizeError struct {
+	Variant Variant
+	Size    int // of the key
+}
 
 func (e KeySizeError) Error() string {
-	return "aegis: invalid key size " + strconv.Itoa(int(e)) + sizes
+	return fmt.Sprintf("aegis: invalid key size %d: %v has keys of %d bytes", e.Size, e.Variant,
+		e.Variant.KeySize())
 }
 
-// NonceSizeError is the error for a nonce of a wrong length, which it contains.
-type NonceSizeError int
+// NonceSizeError is the error for a nonce of a wrong length.
+type NonceSizeError struct {
+	Variant Variant
+	Size    int // of the nonce
+}
 
 func (e NonceSizeError) Error() string {
-	return "aegis: invalid nonce size " + strconv.Itoa(int(e)) + sizes
+	return fmt.Sprintf("aegis: invalid nonce size %d: %v has nonces of %d bytes", e.Size, e.Variant,
+		e.Variant.NonceSize())
 }
-
-const sizes = ": expected 16 bytes for AEGIS-128 and 32 for AEGIS-256"
 
 // ErrOpen is the error of Open for a message that was not sealed with the same key, nonce and
 // additional data, or was changed.
@@ -137,7 +143,8 @@ var _ cipher.AEAD = (*AEAD)(nil)
 
 // New returns an AEAD with tags of 32 bytes. The key is copied.
 //
-// It fails if the key's length is not that of the variant: see [KeySizeError].
+// It fails if the key's length is not that of the variant: see [KeySizeError]. All constructors
+// also fail if the environment variable PALLADION_BACKEND names no backend that runs here.
 func New(variant Variant, key []byte) (*AEAD, error) {
 	return NewWithTagSize(variant, key, TagSize)
 }
@@ -191,7 +198,7 @@ func check(variant Variant, key []byte, tagSize int) error {
 	case !variant.valid():
 		return errors.New("aegis: unknown variant " + strconv.Itoa(int(variant)))
 	case len(key) != variant.KeySize():
-		return KeySizeError(len(key))
+		return KeySizeError{variant, len(key)}
 	case tagSize != 16 && tagSize != 32:
 		return errors.New("aegis: invalid tag size " + strconv.Itoa(tagSize) +
 			": expected 16 or 32 bytes")
@@ -219,8 +226,8 @@ func format(w io.Writer, name string, v Variant) {
 	io.WriteString(w, "aegis."+name+"("+v.String()+")")
 }
 
-// Wipe zeroes the key, which copies of the AEAD share. Any later use panics. First wait for calls in
-// other goroutines: one that meets Wipe panics too, and zeroes its output.
+// Wipe zeroes the key, which copies of the AEAD share. Any later use panics. First wait for calls
+// in other goroutines: one that meets Wipe panics too, and zeroes its output.
 func (a *AEAD) Wipe() {
 	s := a.get()
 	s.notNonce.Swap(0) // before the key is zero, for the second look of a call under way
@@ -264,7 +271,8 @@ func (a *AEAD) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 //
 // The ciphertext and dst must overlap exactly or not at all. To reuse ciphertext's storage for the
 // output, use ciphertext[:0] as dst. If the message is not authentic, the error is [ErrOpen], and
-// what was written past the end of dst is zeroed. Open panics where Seal does.
+// what was written past the end of dst is zeroed; in place, that is the ciphertext. Open panics
+// where Seal does.
 func (a *AEAD) Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error) {
 	s := (*aeadSecrets)(a.p)
 	if s == nil || ^uintptr(len(nonce)) != s.notNonce.Load() {

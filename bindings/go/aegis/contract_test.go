@@ -246,7 +246,7 @@ func TestSingleVariants(t *testing.T) {
 			must(aegis.New(v, key)).Seal(nil, nonce, key, nil)) || a.Variant() != v {
 			t.Errorf("the function for %v makes something else", v)
 		}
-		if _, err := f(key[1:]); err != aegis.KeySizeError(len(key)-1) {
+		if _, err := f(key[1:]); err != (aegis.KeySizeError{Variant: v, Size: len(key) - 1}) {
 			t.Errorf("%v with a short key: %v", v, err)
 		}
 	}

@@ -16,8 +16,8 @@ type core struct {
 	engine
 }
 
-// hidden is a pointer to what copies of a value share: secrets, and whether they were wiped. Package
-// fmt follows other pointers, under verbs that do not fit; it prints this one as a number.
+// hidden is a pointer to what copies of a value share: secrets, and whether they were wiped.
+// Package fmt follows other pointers, under verbs that do not fit; it prints this one as a number.
 type hidden[T any] struct{ p unsafe.Pointer }
 
 // get returns the zero value for one that no constructor made.
@@ -35,7 +35,7 @@ func newStateful(variant Variant, key, nonce []byte, tagSize int) (core, error) 
 		return core{}, err
 	}
 	if nonce != nil && len(nonce) != variant.NonceSize() {
-		return core{}, NonceSizeError(len(nonce))
+		return core{}, NonceSizeError{variant, len(nonce)}
 	}
 	return newCore(variant.choice())
 }

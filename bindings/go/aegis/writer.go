@@ -52,7 +52,7 @@ func (a *AEAD) NewWriter(w io.Writer, nonce, additionalData []byte) *Writer {
 var (
 	errClosed   = errors.New("aegis: the Writer is closed")
 	errAborted  = errors.New("aegis: the message was discarded with Abort")
-	errPanicked = errors.New("aegis: an earlier read or write panicked, so the message has no end")
+	errPanicked = errors.New("aegis: the message has no end: an earlier read or write did not return")
 )
 
 // Format writes the type and the variant, and hides the state, under every verb.

@@ -14,7 +14,7 @@ import (
 // A PendingFile encrypts a file that takes its name only once it is complete. Until then its data
 // is in a temporary file (.palladion-….tmp) in the same folder. [PendingFile.Commit] gives it its
 // name; after [PendingFile.Abort], or if the program ends before, an older file of that name stays
-// as it was. A program that is killed leaves the temporary file, which nobody removes for you.
+// as it was. A program that is killed leaves the temporary file: remove it.
 type PendingFile struct {
 	w   Writer
 	out *output // nil after Commit and Abort

@@ -84,8 +84,8 @@ type Secret interface {
 }
 
 // Passphrase returns a secret that people remember. It is stretched with Argon2id, but a weak one
-// stays weak. Its bytes are taken as they are, and not copied if it is a []byte: clear it when it is
-// no longer needed.
+// stays weak. Its bytes are taken as they are. A []byte is not copied: clear it when you no longer
+// need it.
 //
 // Each call that opens or creates a file stretches the passphrase anew, because each file has its
 // own salt. With [DefaultCost] that takes 64 MiB of memory and a fraction of a second of up to four
@@ -118,8 +118,8 @@ func reveal(secret Secret) ([]byte, byte, error) {
 	return nil, 0, errors.New("pld: the secret is nil: expected a *Key or a Passphrase")
 }
 
-// Cost is the cost of a passphrase: the parameters of Argon2id. In [WriterOptions], zero values mean
-// those of [DefaultCost].
+// Cost is the cost of a passphrase: the parameters of Argon2id. In [WriterOptions], zero values
+// mean those of [DefaultCost].
 type Cost struct {
 	MemoryKiB uint32
 	Passes    uint32

@@ -663,7 +663,8 @@ func TestKeyFiles(t *testing.T) {
 		if err := os.WriteFile(name, []byte(long), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if k, err := pld.ReadKeyFile(name); err != expected || err == nil && !bytes.Equal(k.Bytes(), key.Bytes()) {
+		k, err := pld.ReadKeyFile(name)
+		if err != expected || err == nil && !bytes.Equal(k.Bytes(), key.Bytes()) {
 			t.Errorf("%d bytes more: %v", more, err)
 		}
 	}

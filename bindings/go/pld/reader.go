@@ -17,7 +17,7 @@ import (
 
 // A Reader decrypts a file from its beginning to its end, chunk by chunk. What it returns is
 // authentic and in order, but may be only a part: do not use it before Read has returned [io.EOF],
-// or be ready to undo that use.
+// or be ready to undo that use. A Reader is for one goroutine.
 type Reader struct {
 	in      io.Reader
 	header  *header
