@@ -26,8 +26,8 @@
 //
 // On amd64 and arm64 the package uses the AES instructions if the CPU has them: those of AVX-512
 // and AVX2 where possible. [Backend] says what it uses. The environment variable PALLADION_BACKEND
-// selects another backend, for tests, and GODEBUG=cpu.aes=off, cpu.avx=off, cpu.avx2=off,
-// cpu.vaes=off or cpu.avx512f=off turns off what needs a feature.
+// selects another backend, for tests; if that does not run here, New fails. GODEBUG=cpu.aes=off,
+// cpu.avx=off, cpu.avx2=off, cpu.vaes=off or cpu.avx512f=off turns off what needs a feature.
 //
 // [RFC 10032]: https://www.rfc-editor.org/rfc/rfc10032
 package aegis
@@ -40,6 +40,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"sync/atomic"
+	"unsafe"
 )
 
 // A Variant is one of the six variants of AEGIS. The zero value is none.
@@ -94,21 +96,27 @@ func (v Variant) rate() int {
 	return 32 * v.degree()
 }
 
-// KeySizeError is the error for a key of a wrong length, which it contains.
-type KeySizeError int
+// KeySizeError is the error for a key of a wrong length.
+type KeySizeError struct {
+	Variant Variant
+	Size    int // of the key
+}
 
 func (e KeySizeError) Error() string {
-	return "aegis: invalid key size " + strconv.Itoa(int(e)) + sizes
+	return fmt.Sprintf("aegis: invalid key size %d: %v has keys of %d bytes", e.Size, e.Variant,
+		e.Variant.KeySize())
 }
 
-// NonceSizeError is the error for a nonce of a wrong length, which it contains.
-type NonceSizeError int
+// NonceSizeError is the error for a nonce of a wrong length.
+type NonceSizeError struct {
+	Variant Variant
+	Size    int // of the nonce
+}
 
 func (e NonceSizeError) Error() string {
-	return "aegis: invalid nonce size " + strconv.Itoa(int(e)) + sizes
+	return fmt.Sprintf("aegis: invalid nonce size %d: %v has nonces of %d bytes", e.Size, e.Variant,
+		e.Variant.NonceSize())
 }
-
-const sizes = ": expected 16 bytes for AEGIS-128 and 32 for AEGIS-256"
 
 // ErrOpen is the error of Open for a message that was not sealed with the same key, nonce and
 // additional data, or was changed.
@@ -122,22 +130,21 @@ const TagSize = 32
 // use it at once. Make it with [New]: the zero value has no key, and panics when it is used.
 type AEAD struct {
 	core
-	key      *[32]byte // of an allocated
-	notNonce int       // ^NonceSize(); 0, which no length has, in the zero value and once it is wiped
-	tagSize  int
+	hidden[aeadSecrets]
+	tagSize int
 }
 
-// allocated is an AEAD and its key. Package fmt prints pointers in structs, not what they point to.
-type allocated struct {
-	AEAD
-	bytes [32]byte
+type aeadSecrets struct {
+	key      [32]byte
+	notNonce atomic.Uintptr // ^NonceSize(); 0, which no length has, if there is no key
 }
 
 var _ cipher.AEAD = (*AEAD)(nil)
 
 // New returns an AEAD with tags of 32 bytes. The key is copied.
 //
-// It fails if the key's length is not that of the variant: see [KeySizeError].
+// It fails if the key's length is not that of the variant: see [KeySizeError]. All constructors
+// also fail if the environment variable PALLADION_BACKEND names no backend that runs here.
 func New(variant Variant, key []byte) (*AEAD, error) {
 	return NewWithTagSize(variant, key, TagSize)
 }
@@ -179,10 +186,10 @@ func newAEAD(choice *choice, key []byte, tagSize int) (*AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &allocated{AEAD: AEAD{core: c, notNonce: ^variant.NonceSize(), tagSize: tagSize}}
-	a.key = &a.bytes
-	copy(a.key[:], key)
-	return &a.AEAD, nil
+	s := new(aeadSecrets)
+	s.notNonce.Store(^uintptr(variant.NonceSize()))
+	copy(s.key[:], key)
+	return &AEAD{c, hidden[aeadSecrets]{unsafe.Pointer(s)}, tagSize}, nil
 }
 
 // check returns the error for a variant, a key's length or a tag's length that does not exist.
@@ -191,7 +198,7 @@ func check(variant Variant, key []byte, tagSize int) error {
 	case !variant.valid():
 		return errors.New("aegis: unknown variant " + strconv.Itoa(int(variant)))
 	case len(key) != variant.KeySize():
-		return KeySizeError(len(key))
+		return KeySizeError{variant, len(key)}
 	case tagSize != 16 && tagSize != 32:
 		return errors.New("aegis: invalid tag size " + strconv.Itoa(tagSize) +
 			": expected 16 or 32 bytes")
@@ -219,12 +226,12 @@ func format(w io.Writer, name string, v Variant) {
 	io.WriteString(w, "aegis."+name+"("+v.String()+")")
 }
 
-// Wipe zeroes the key. Any later use panics.
+// Wipe zeroes the key, which copies of the AEAD share. Any later use panics. First wait for calls
+// in other goroutines: one that meets Wipe panics too, and zeroes its output.
 func (a *AEAD) Wipe() {
-	if a.key != nil {
-		clear(a.key[:])
-	}
-	a.notNonce = 0
+	s := a.get()
+	s.notNonce.Swap(0) // before the key is zero, for the second look of a call under way
+	clear(s.key[:])
 }
 
 // Seal encrypts and authenticates plaintext, authenticates additionalData, appends the ciphertext
@@ -236,8 +243,9 @@ func (a *AEAD) Wipe() {
 // overlaps additionalData, or if the nonce has a wrong length.
 func (a *AEAD) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 	// Inlined by hand: for 64 bytes, the calls would take half as long as the encryption.
-	if ^len(nonce) != a.notNonce {
-		a.refuse()
+	s := (*aeadSecrets)(a.p)
+	if s == nil || ^uintptr(len(nonce)) != s.notNonce.Load() {
+		panic(a.refusal(nil))
 	}
 	n := len(plaintext)
 	head, out := sliceForAppend(dst, n+a.tagSize)
@@ -249,8 +257,11 @@ func (a *AEAD) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 		return head
 	}
 	var m message
-	m.set(a.key, nonce, additionalData, out[:n], plaintext, out[n:])
+	m.set(&s.key, nonce, additionalData, out[:n], plaintext, out[n:])
 	a.sealMessage(&m)
+	if s.notNonce.Load() == 0 {
+		panic(a.refusal(head[len(head)-n-a.tagSize:]))
+	}
 	return head
 }
 
@@ -260,10 +271,12 @@ func (a *AEAD) Seal(dst, nonce, plaintext, additionalData []byte) []byte {
 //
 // The ciphertext and dst must overlap exactly or not at all. To reuse ciphertext's storage for the
 // output, use ciphertext[:0] as dst. If the message is not authentic, the error is [ErrOpen], and
-// what was written past the end of dst is zeroed. Open panics where Seal does.
+// what was written past the end of dst is zeroed; in place, that is the ciphertext. Open panics
+// where Seal does.
 func (a *AEAD) Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, error) {
-	if ^len(nonce) != a.notNonce {
-		a.refuse()
+	s := (*aeadSecrets)(a.p)
+	if s == nil || ^uintptr(len(nonce)) != s.notNonce.Load() {
+		panic(a.refusal(nil))
 	}
 	if len(ciphertext) < a.tagSize {
 		return nil, ErrOpen
@@ -281,8 +294,12 @@ func (a *AEAD) Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, erro
 		return head, nil
 	}
 	var m message
-	m.set(a.key, nonce, additionalData, out, ciphertext[:n], ciphertext[n:])
-	if !a.openMessage(&m) {
+	m.set(&s.key, nonce, additionalData, out, ciphertext[:n], ciphertext[n:])
+	ok := a.openMessage(&m)
+	if s.notNonce.Load() == 0 {
+		panic(a.refusal(out))
+	}
+	if !ok {
 		clear(out)
 		return nil, ErrOpen
 	}
@@ -291,16 +308,18 @@ func (a *AEAD) Open(dst, nonce, ciphertext, additionalData []byte) ([]byte, erro
 
 // check panics if the nonce has a wrong length, or the key was wiped.
 func (a *AEAD) check(nonce []byte) {
-	if ^len(nonce) != a.notNonce {
-		a.refuse()
+	if ^uintptr(len(nonce)) != a.get().notNonce.Load() {
+		panic(a.refusal(nil))
 	}
 }
 
-func (a *AEAD) refuse() {
-	if a.notNonce == 0 {
-		panic("aegis: use of an AEAD that was wiped, or not made by New")
+// refusal zeroes what was written and returns what to panic with.
+func (a *AEAD) refusal(out []byte) any {
+	clear(out)
+	if a.get().notNonce.Load() == 0 {
+		return "aegis: use of an AEAD that was wiped, or not made by New"
 	}
-	panic("aegis: incorrect nonce length given to " + a.variant.String())
+	return "aegis: incorrect nonce length given to " + a.variant.String()
 }
 
 // seal writes ciphertext and tag to out.
@@ -309,7 +328,11 @@ func (a *AEAD) seal(out, nonce, plaintext, additionalData []byte) {
 		nonce = bytes.Clone(nonce)
 	}
 	n := len(plaintext)
-	a.core.seal(a.key, nonce, additionalData, out[:n], plaintext, out[n:])
+	s := a.get()
+	a.core.seal(&s.key, nonce, additionalData, out[:n], plaintext, out[n:])
+	if s.notNonce.Load() == 0 {
+		panic(a.refusal(out))
+	}
 }
 
 // open writes the plaintext to out and returns whether it is authentic; if not, out is zeroed.
@@ -322,7 +345,12 @@ func (a *AEAD) open(out, nonce, ciphertext, additionalData []byte) bool {
 	if anyOverlap(out, tag) {
 		tag = bytes.Clone(tag)
 	}
-	if !a.core.open(a.key, nonce, additionalData, out, ciphertext[:n], tag) {
+	s := a.get()
+	ok := a.core.open(&s.key, nonce, additionalData, out, ciphertext[:n], tag)
+	if s.notNonce.Load() == 0 {
+		panic(a.refusal(out))
+	}
+	if !ok {
 		clear(out)
 		return false
 	}

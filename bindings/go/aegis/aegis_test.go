@@ -24,17 +24,18 @@ func TestErrors(t *testing.T) {
 	for _, v := range variants {
 		for _, n := range []int{0, 15, 17, 31, 33, 48 - v.KeySize()} {
 			key := make([]byte, n)
-			if _, err := aegis.New(v, key); err != aegis.KeySizeError(n) {
+			if _, err := aegis.New(v, key); err != (aegis.KeySizeError{Variant: v, Size: n}) {
 				t.Errorf("%v with a key of %d bytes: %v", v, n, err)
 			}
-			if _, err := aegis.NewMAC(v, key, nil, 32); err != aegis.KeySizeError(n) {
+			if _, err := aegis.NewMAC(v, key, nil, 32); err != (aegis.KeySizeError{Variant: v, Size: n}) {
 				t.Errorf("%v, MAC with a key of %d bytes: %v", v, n, err)
 			}
 			key, nonce := make([]byte, v.KeySize()), make([]byte, n)
-			if _, err := aegis.NewMAC(v, key, nonce, 32); err != aegis.NonceSizeError(n) {
+			expected := aegis.NonceSizeError{Variant: v, Size: n}
+			if _, err := aegis.NewMAC(v, key, nonce, 32); err != expected {
 				t.Errorf("%v, MAC with a nonce of %d bytes: %v", v, n, err)
 			}
-			if _, err := aegis.NewKeyStream(v, key, nonce); err != aegis.NonceSizeError(n) {
+			if _, err := aegis.NewKeyStream(v, key, nonce); err != expected {
 				t.Errorf("%v, stream with a nonce of %d bytes: %v", v, n, err)
 			}
 		}

@@ -88,16 +88,95 @@ func TestVerbs(t *testing.T) {
 	w := a.NewWriter(io.Discard, key, nil)
 	w.Write(key)
 	var r cipher.AEAD = must(aegis.NewWithRandomNonce(aegis.AEGIS256, key))
-	for _, value := range []any{a, *a, m, *m, s, *s, w, *w, r} {
-		for _, verb := range "vdsxXqobtcUeEfFgGp" {
+	type inStruct struct { // where package fmt calls no methods
+		a  aegis.AEAD
+		m  aegis.MAC
+		s  aegis.KeyStream
+		w  aegis.Writer
+		pa *aegis.AEAD
+		pm *aegis.MAC
+		ps *aegis.KeyStream
+		pw *aegis.Writer
+		r  cipher.AEAD
+	}
+	fields := inStruct{*a, *m, *s, *w, a, m, s, w, r}
+	for _, value := range []any{a, *a, m, *m, s, *s, w, *w, r, fields, &fields, []inStruct{fields}} {
+		for _, verb := range "vdsxXqobtcUeEfFgGpz" {
 			for _, flags := range []string{"%", "%+", "%#", "% "} {
-				text := fmt.Sprintf(flags+string(verb), value)
-				if !strings.HasPrefix(text, "aegis.") && verb != 'p' ||
-					strings.Count(text, "171") > 4 || strings.Count(text, "ab") > 8 {
+				text := strings.ToLower(fmt.Sprintf(flags+string(verb), value))
+				_, isValue := value.(fmt.Formatter)
+				if isValue && !strings.HasPrefix(text, "aegis.") && verb != 'p' ||
+					strings.Contains(text, "171 171") || strings.Contains(text, "abab") ||
+					strings.Contains(text, "0xab, 0xab") {
 					t.Errorf("%s%c of a %T: %s", flags, verb, value, text)
 				}
 			}
 		}
+	}
+}
+
+// TestCopies wipes values of which there are copies, and continues one in a copy.
+func TestCopies(t *testing.T) {
+	key := fill(1, 32)
+	a := must(aegis.New(aegis.AEGIS256X2, key))
+	m := must(aegis.NewMAC(aegis.AEGIS256X2, key, nil, 32))
+	s := must(aegis.NewKeyStream(aegis.AEGIS256X2, key, nil))
+	w := a.NewWriter(io.Discard, key, nil)
+	b, n, u, x := *a, *m, *s, *w
+	m.Write(key)
+	n.Write(key)
+	whole := must(aegis.NewMAC(aegis.AEGIS256X2, key, nil, 32))
+	whole.Write(append(key, key...))
+	if !m.Verify(whole.Sum(nil)) || !n.Verify(whole.Sum(nil)) {
+		t.Error("a copy of a MAC is another MAC")
+	}
+	a.Wipe()
+	m.Wipe()
+	s.Wipe()
+	w.Abort()
+	for name, use := range map[string]func(){
+		"AEAD":           func() { b.Seal(nil, key, nil, nil) },
+		"embedded AEAD":  func() { (&struct{ aegis.AEAD }{b}).Seal(nil, key, nil, nil) },
+		"MAC, Reset":     func() { n.Reset() },
+		"MAC, Sum":       func() { n.Sum(nil) },
+		"KeyStream":      func() { u.XORKeyStream(key, key) },
+		"a Writer's own": func() { b.NewWriter(io.Discard, key, nil) },
+	} {
+		if words(use) == "" {
+			t.Errorf("the copy of a wiped value works: %s", name)
+		}
+	}
+	if _, err := x.Write(key); err == nil || x.Close() == nil {
+		t.Error("the copy of a Writer works after Abort")
+	}
+}
+
+// TestWipeMeanwhile wipes an AEAD beside calls of Seal. None uses the key of zeros.
+func TestWipeMeanwhile(t *testing.T) {
+	if aegis.Backend() == "portable" {
+		t.Skip("the race detector would see the two")
+	}
+	zero := must(aegis.New(aegis.AEGIS256X2, make([]byte, 32)))
+	nonce, out := make([]byte, 32), make([]byte, 0, 64)
+	for range 300 {
+		a := must(aegis.New(aegis.AEGIS256X2, fill(1, 32)))
+		started, done := make(chan bool), make(chan bool)
+		go func() {
+			defer close(done)
+			defer func() { recover() }()
+			for i := 0; ; i++ {
+				sealed := a.Seal(out, nonce, nonce, nil)
+				if _, err := zero.Open(nil, nonce, sealed, nil); err == nil {
+					t.Error("a message under the key of zeros")
+				}
+				if i == 10 {
+					close(started)
+				}
+			}
+		}()
+		<-started
+		a.Wipe()
+		<-done
 	}
 }
 
@@ -122,8 +201,16 @@ func TestIncomplete(t *testing.T) {
 		t.Fatal("a message is complete without its content")
 	}
 
-	w = a.NewWriter(&out, nonce, nil) // reading can be repeated
+	w = a.NewWriter(&out, nonce, nil)
 	io.Copy(w, iotest.ErrReader(failed))
+	if n, err := w.Write(nil); n != 0 || !errors.Is(err, failed) {
+		t.Fatal("Write after a failed read: ", n, err)
+	}
+	if n, err := io.Copy(w, strings.NewReader("")); n != 0 || err != nil || w.Close() == nil {
+		t.Fatal("Close after a failed read and an empty one: ", n, err)
+	}
+
+	w = a.NewWriter(&out, nonce, nil)
 	_, err := io.Copy(w, bytes.NewReader(text))
 	if err := errors.Join(err, w.Close(), w.Close()); err != nil {
 		t.Fatal(err)
@@ -159,7 +246,7 @@ func TestSingleVariants(t *testing.T) {
 			must(aegis.New(v, key)).Seal(nil, nonce, key, nil)) || a.Variant() != v {
 			t.Errorf("the function for %v makes something else", v)
 		}
-		if _, err := f(key[1:]); err != aegis.KeySizeError(len(key)-1) {
+		if _, err := f(key[1:]); err != (aegis.KeySizeError{Variant: v, Size: len(key) - 1}) {
 			t.Errorf("%v with a short key: %v", v, err)
 		}
 	}

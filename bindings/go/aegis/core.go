@@ -16,6 +16,18 @@ type core struct {
 	engine
 }
 
+// hidden is a pointer to what copies of a value share: secrets, and whether they were wiped.
+// Package fmt follows other pointers, under verbs that do not fit; it prints this one as a number.
+type hidden[T any] struct{ p unsafe.Pointer }
+
+// get returns the zero value for one that no constructor made.
+func (h hidden[T]) get() *T {
+	if h.p == nil {
+		return new(T)
+	}
+	return (*T)(h.p)
+}
+
 // newStateful returns the core of a MAC or a key stream, whose nonce may be nil. It returns an
 // error if a length is wrong.
 func newStateful(variant Variant, key, nonce []byte, tagSize int) (core, error) {
@@ -23,7 +35,7 @@ func newStateful(variant Variant, key, nonce []byte, tagSize int) (core, error) 
 		return core{}, err
 	}
 	if nonce != nil && len(nonce) != variant.NonceSize() {
-		return core{}, NonceSizeError(len(nonce))
+		return core{}, NonceSizeError{variant, len(nonce)}
 	}
 	return newCore(variant.choice())
 }

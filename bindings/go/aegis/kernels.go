@@ -132,9 +132,13 @@ func (k *kernels) isRight(v Variant) bool {
 }
 
 // Backend returns the name of the implementation in use: "vaes-avx512", "vaes-avx2", "aesni-avx",
-// "armv8-aes" or "portable".
+// "armv8-aes" or "portable"; or nothing, if PALLADION_BACKEND names none of these that runs here.
 func Backend() string {
-	if k, _ := choice128L.chosen(); k != nil {
+	k, err := choice128L.chosen()
+	switch {
+	case err != nil:
+		return ""
+	case k != nil:
 		return k.backend
 	}
 	return portable

@@ -2,8 +2,14 @@
 
 package aegis
 
-// Backend returns the name of the implementation in use: "portable".
-func Backend() string { return portable }
+// Backend returns the name of the implementation in use: "portable"; or nothing, if
+// PALLADION_BACKEND names another.
+func Backend() string {
+	if name := asked(); name != "" && name != portable {
+		return ""
+	}
+	return portable
+}
 
 type engine struct{}
 
@@ -26,8 +32,8 @@ func (v Variant) choice() *choice { return &choice{v} }
 
 // newCore returns an error if PALLADION_BACKEND names no backend that runs here.
 func newCore(choice *choice) (core, error) {
-	if name := asked(); name != "" && name != portable {
-		return core{}, errNoBackend(name)
+	if Backend() == "" {
+		return core{}, errNoBackend(asked())
 	}
 	return core{variant: choice.variant, longest: -1}, nil
 }

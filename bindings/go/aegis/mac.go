@@ -4,24 +4,26 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"hash"
+	"unsafe"
 )
 
 // A MAC authenticates data with a key. It implements [hash.Hash] and [hash.Cloner]. Do not use the
-// key for encryption too. Make it with [NewMAC]: the zero value has no key, and panics when it is
+// key for encryption too. A MAC is for one goroutine. Copies of the value are the same MAC; another
+// comes from [MAC.Clone]. Make it with [NewMAC]: the zero value has no key, and panics when it is
 // used.
 type MAC struct {
 	core
-	tagSize  int
-	buffered int
-	len      uint64
-	secrets  *macSecrets // nil in the zero value and once it is wiped
+	hidden[macSecrets]
+	tagSize int
 }
 
-// macSecrets are apart because package fmt prints pointers in structs, not what they point to.
 type macSecrets struct {
 	state      state     // first, where it is aligned
 	buffer     [128]byte // the beginning of a step
+	buffered   int
+	len        uint64
 	key, nonce [32]byte
+	made       bool // not in the zero value, nor once it is wiped
 }
 
 var _ hash.Cloner = (*MAC)(nil)
@@ -36,18 +38,21 @@ func NewMAC(variant Variant, key, nonce []byte, tagSize int) (*MAC, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &MAC{core: c, tagSize: tagSize, secrets: new(macSecrets)}
-	copy(m.secrets.key[:], key)
-	copy(m.secrets.nonce[:], nonce)
+	s := &macSecrets{made: true}
+	copy(s.key[:], key)
+	copy(s.nonce[:], nonce)
+	m := &MAC{c, hidden[macSecrets]{unsafe.Pointer(s)}, tagSize}
 	m.Reset()
 	return m, nil
 }
 
 // check panics if there is no key.
-func (m *MAC) check() {
-	if m.secrets == nil {
+func (m *MAC) check() *macSecrets {
+	s := m.get()
+	if !s.made {
 		panic("aegis: use of a MAC that was wiped, or not made by NewMAC")
 	}
+	return s
 }
 
 // Format writes the type and the variant, and hides the key, under every verb.
@@ -55,21 +60,17 @@ func (m MAC) Format(f fmt.State, _ rune) { format(f, "MAC", m.variant) }
 
 // Reset discards all data.
 func (m *MAC) Reset() {
-	m.check()
-	s := m.secrets
+	s := m.check()
 	m.init(&s.state, &s.key, s.nonce[:])
 	clear(s.buffer[:])
-	m.buffered, m.len = 0, 0
+	s.buffered, s.len = 0, 0
 }
 
 // Clone returns a copy. To authenticate many messages with one key and nonce, clone a MAC that has
 // no data: that saves the initialisation.
 func (m *MAC) Clone() (hash.Cloner, error) {
-	m.check()
-	clone := *m
-	clone.secrets = new(macSecrets)
-	*clone.secrets = *m.secrets
-	return &clone, nil
+	s := *m.check()
+	return &MAC{m.core, hidden[macSecrets]{unsafe.Pointer(&s)}, m.tagSize}, nil
 }
 
 // Size returns the length of a tag in bytes.
@@ -80,32 +81,31 @@ func (m *MAC) BlockSize() int { return m.variant.rate() }
 
 // Write adds data. It never fails.
 func (m *MAC) Write(data []byte) (int, error) {
-	m.check()
-	s, rate, n := m.secrets, m.variant.rate(), len(data)
-	m.len += uint64(n)
-	if m.buffered > 0 {
-		copied := copy(s.buffer[m.buffered:rate], data)
-		m.buffered += copied
-		if m.buffered < rate {
+	s, rate, n := m.check(), m.variant.rate(), len(data)
+	s.len += uint64(n)
+	if s.buffered > 0 {
+		copied := copy(s.buffer[s.buffered:rate], data)
+		s.buffered += copied
+		if s.buffered < rate {
 			return n, nil
 		}
 		m.absorb(&s.state, s.buffer[:rate])
-		data, m.buffered = data[copied:], 0
+		data, s.buffered = data[copied:], 0
 	}
 	whole := len(data) - len(data)%rate
 	m.absorb(&s.state, data[:whole])
-	m.buffered = copy(s.buffer[:], data[whole:])
+	s.buffered = copy(s.buffer[:], data[whole:])
 	return n, nil
 }
 
 // Sum appends the tag of all the data to b. More data may follow.
 func (m *MAC) Sum(b []byte) []byte {
-	m.check()
+	secrets := m.check()
 	head, tag := sliceForAppend(b, m.tagSize)
 	s := states.Get().(*state)
-	*s = m.secrets.state
-	m.absorb(s, m.secrets.buffer[:m.buffered])
-	m.finalizeMAC(s, m.len, tag)
+	*s = secrets.state
+	m.absorb(s, secrets.buffer[:secrets.buffered])
+	m.finalizeMAC(s, secrets.len, tag)
 	s.release()
 	return head
 }
@@ -118,9 +118,4 @@ func (m *MAC) Verify(tag []byte) bool {
 }
 
 // Wipe zeroes the key, the state and the data. Any later use panics.
-func (m *MAC) Wipe() {
-	if m.secrets != nil {
-		*m.secrets = macSecrets{}
-	}
-	*m = MAC{}
-}
+func (m *MAC) Wipe() { *m.get() = macSecrets{} }

@@ -5,22 +5,24 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"io"
+	"unsafe"
 )
 
 // A KeyStream is the stream of bytes that AEGIS adds to messages: as [io.Reader], a generator of
 // pseudorandom bytes; as [cipher.Stream], encryption without authentication. Do not use the key and
-// nonce of a KeyStream for anything else. Make it with [NewKeyStream]: the zero value has no key,
+// nonce of a KeyStream for anything else. It is for one goroutine, and copies of the value are the
+// same KeyStream. Make it with [NewKeyStream]: the zero value has no key,
 // and panics when it is used.
 type KeyStream struct {
 	core
-	left    int            // bytes of the step that are not yet read
-	secrets *streamSecrets // nil in the zero value and once it is wiped
+	hidden[streamSecrets]
 }
 
-// streamSecrets are apart because package fmt prints pointers in structs, not what they point to.
 type streamSecrets struct {
 	state state     // first, where it is aligned
 	step  [128]byte // at the end of it, the bytes that are left
+	left  int       // bytes of the step that are not yet read
+	made  bool      // not in the zero value, nor once it is wiped
 }
 
 var (
@@ -39,17 +41,19 @@ func NewKeyStream(variant Variant, key, nonce []byte) (*KeyStream, error) {
 	var k, n [32]byte
 	copy(k[:], key)
 	copy(n[:], nonce)
-	s := &KeyStream{core: c, secrets: new(streamSecrets)}
-	s.init(&s.secrets.state, &k, n[:])
+	s := &streamSecrets{made: true}
+	c.init(&s.state, &k, n[:])
 	clear(k[:])
-	return s, nil
+	return &KeyStream{c, hidden[streamSecrets]{unsafe.Pointer(s)}}, nil
 }
 
 // check panics if there is no key.
-func (s *KeyStream) check() {
-	if s.secrets == nil {
+func (s *KeyStream) check() *streamSecrets {
+	secrets := s.get()
+	if !secrets.made {
 		panic("aegis: use of a KeyStream that was wiped, or not made by NewKeyStream")
 	}
+	return secrets
 }
 
 // Format writes the type and the variant, and hides the state, under every verb.
@@ -57,13 +61,12 @@ func (s KeyStream) Format(f fmt.State, _ rune) { format(f, "KeyStream", s.varian
 
 // Read fills b with the next bytes of the key stream. It never fails.
 func (s *KeyStream) Read(b []byte) (int, error) {
-	s.check()
-	rate, state := s.variant.rate(), &s.secrets.state
-	step := s.secrets.step[:rate]
-	left := step[rate-s.left:]
+	secrets, rate := s.check(), s.variant.rate()
+	state, step := &secrets.state, secrets.step[:rate]
+	left := step[rate-secrets.left:]
 	n := copy(b, left)
 	clear(left[:n])
-	s.left -= n
+	secrets.left -= n
 	rest := b[n:]
 	// The key stream is the ciphertext of zeros.
 	whole := rest[:len(rest)-len(rest)%rate]
@@ -74,7 +77,7 @@ func (s *KeyStream) Read(b []byte) (int, error) {
 		s.crypt(state, step, step, true)
 		used := copy(rest, step)
 		clear(step[:used])
-		s.left = rate - used
+		secrets.left = rate - used
 	}
 	return len(b), nil
 }
@@ -99,9 +102,4 @@ func (s *KeyStream) XORKeyStream(dst, src []byte) {
 }
 
 // Wipe zeroes the state. Any later use panics.
-func (s *KeyStream) Wipe() {
-	if s.secrets != nil {
-		*s.secrets = streamSecrets{}
-	}
-	*s = KeyStream{}
-}
+func (s *KeyStream) Wipe() { *s.get() = streamSecrets{} }

@@ -58,8 +58,8 @@ func TestAnswers(t *testing.T) {
 		words := strings.Fields(rest)
 		switch word {
 		case "key":
-			key := pld.Key(must(hex.DecodeString(rest)))
-			secrets["key"] = &key
+			key := pld.KeyFrom([32]byte(must(hex.DecodeString(rest))))
+			secrets["key"] = key
 		case "passphrase":
 			secrets["passphrase"] = pld.Passphrase(rest)
 		case "bytes":

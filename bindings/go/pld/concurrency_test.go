@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"testing/iotest"
+	"unsafe"
 
 	"github.com/palladion/palladion/bindings/go/aegis"
 	"github.com/palladion/palladion/bindings/go/pld"
@@ -147,6 +150,41 @@ func TestConcurrencyIsBounded(t *testing.T) {
 	}
 }
 
+// A reader that ends its goroutine ends that of the caller of ReadAt.
+func TestConcurrentGoexit(t *testing.T) {
+	file := seal(t, textOf(9*1024), testKey(), concurrent(1))
+	for _, workers := range []int{1, 4} {
+		in := &panicking{ReaderAt: bytes.NewReader(file), exits: true}
+		f := must(pld.NewFile(in, int64(len(file)), testKey(), nil))
+		defer f.Close()
+		f.SetConcurrency(workers)
+		in.armed = true
+		returned, done := false, make(chan bool)
+		go func() {
+			defer close(done)
+			f.ReadAt(make([]byte, 9*1024), 0)
+			returned = true
+		}()
+		if <-done; returned {
+			t.Errorf("%d workers: ReadAt returns", workers)
+		}
+	}
+}
+
+// A reader of memory that is gone faults where the caller of ReadAt has asked for a panic.
+func TestConcurrentFault(t *testing.T) {
+	file := seal(t, textOf(9*1024), testKey(), concurrent(1))
+	in := &panicking{ReaderAt: bytes.NewReader(file), faults: true}
+	f := must(pld.NewFile(in, int64(len(file)), testKey(), nil))
+	defer f.Close()
+	f.SetConcurrency(4)
+	in.armed = true
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	if !panics(func() { f.ReadAt(make([]byte, 9*1024), 0) }) {
+		t.Error("no panic")
+	}
+}
+
 // A reader that panics does so where the caller of ReadAt can recover.
 func TestConcurrentPanic(t *testing.T) {
 	file := seal(t, textOf(9*1024), testKey(), concurrent(1))
@@ -166,11 +204,18 @@ func TestConcurrentPanic(t *testing.T) {
 
 type panicking struct {
 	io.ReaderAt
-	armed bool
+	armed, exits, faults bool
 }
 
 func (p *panicking) ReadAt(b []byte, at int64) (int, error) {
 	if p.armed && at > 4*1024 {
+		if p.exits {
+			runtime.Goexit()
+		}
+		if p.faults {
+			address := uintptr(0x2000) // where no system puts anything
+			return int(**(**byte)(unsafe.Pointer(&address))), nil
+		}
 		panic("here")
 	}
 	return p.ReaderAt.ReadAt(b, at)

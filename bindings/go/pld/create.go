@@ -14,7 +14,7 @@ import (
 // A PendingFile encrypts a file that takes its name only once it is complete. Until then its data
 // is in a temporary file (.palladion-….tmp) in the same folder. [PendingFile.Commit] gives it its
 // name; after [PendingFile.Abort], or if the program ends before, an older file of that name stays
-// as it was.
+// as it was. A program that is killed leaves the temporary file: remove it.
 type PendingFile struct {
 	w   Writer
 	out *output // nil after Commit and Abort
@@ -37,7 +37,7 @@ func Create(name string, secret Secret, options *WriterOptions) (*PendingFile, e
 	w, err := NewWriter(out.file, secret, options)
 	if err != nil {
 		out.abort()
-		return nil, err
+		return nil, &fs.PathError{Op: "encrypt", Path: name, Err: err}
 	}
 	return &PendingFile{w: *w, out: out}, nil
 }
@@ -63,6 +63,9 @@ func (f *PendingFile) Commit() error {
 
 // Abort discards the file and wipes the key. After Commit it does nothing, so it can be deferred.
 func (f *PendingFile) Abort() {
+	if f == nil { // as after an error of Create
+		return
+	}
 	f.w.Abort()
 	if f.out != nil {
 		f.out.abort()
@@ -78,10 +81,13 @@ func WriteFile(name string, data []byte, secret Secret, options *WriterOptions) 
 		return err
 	}
 	defer f.Abort()
-	if _, err := f.Write(data); err != nil {
-		return err
+	if _, err = f.Write(data); err == nil {
+		err = f.Commit()
 	}
-	return f.Commit()
+	if err != nil {
+		return &fs.PathError{Op: "encrypt", Path: name, Err: err}
+	}
+	return nil
 }
 
 // An output is a file under a temporary name.
@@ -118,6 +124,8 @@ func createOutput(name string) (*output, error) {
 	}
 	mode := fs.FileMode(0o600)
 	switch {
+	case err == nil && old.IsDir():
+		return fail(errors.New("a folder: expected the name of a file"))
 	case err == nil && !old.Mode().IsRegular() || isDescriptor(name):
 		return fail(errors.New("not a regular file: use NewWriter"))
 	case err != nil && !errors.Is(err, fs.ErrNotExist):

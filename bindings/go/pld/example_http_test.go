@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/palladion/palladion/bindings/go/pld"
@@ -50,9 +51,9 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The File serves all requests; each has a place of its own in it.
 	content := &content{ReadSeeker: io.NewSectionReader(s.file, 0, s.file.Size())}
 	http.ServeContent(w, r, s.name, s.modified, content)
-	if content.err != nil {
+	if err := content.err.Load(); err != nil {
 		// The status has been sent. Without the end of the body, the client knows that it failed.
-		log.Printf("serving %s: %v", s.name, content.err)
+		log.Printf("serving %s: %v", s.name, *err)
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -60,13 +61,13 @@ func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // content keeps the error of reading, which ServeContent drops.
 type content struct {
 	io.ReadSeeker
-	err error
+	err atomic.Pointer[error] // several ranges are read by another goroutine
 }
 
 func (c *content) Read(b []byte) (int, error) {
 	n, err := c.ReadSeeker.Read(b)
 	if err != nil && err != io.EOF {
-		c.err = err
+		c.err.Store(&err)
 	}
 	return n, err
 }

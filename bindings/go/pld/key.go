@@ -18,23 +18,33 @@ import (
 	"unicode/utf8"
 )
 
-// A Key is a master key: 32 bytes, from which the key of each file is derived. Hold it as a *Key:
-// package fmt prints the bytes of a Key if that is a field that is not exported.
-type Key [32]byte
+// A Key is a master key: 32 bytes, from which the key of each file is derived. Copies of the value
+// share the bytes. Packages like fmt, log/slog and encoding/json do not print or write them;
+// [Key.KeyFile] and [Key.Bytes] return them.
+type Key struct {
+	bytes func() *[32]byte // package fmt follows pointers, under verbs that do not fit
+}
+
+// KeyFrom returns a key of these bytes.
+func KeyFrom(b [32]byte) *Key { return &Key{func() *[32]byte { return &b }} }
 
 // NewKey returns a random key.
 func NewKey() *Key {
-	k := new(Key)
-	rand.Read(k[:]) // never fails
+	k := KeyFrom([32]byte{})
+	rand.Read(k.Bytes()) // never fails
 	return k
 }
 
-// Wipe zeroes the key. No file can be encrypted with it after that.
-func (k *Key) Wipe() {
-	if k != nil { // as after an error of ReadKeyFile
-		clear(k[:])
+// Bytes returns the 32 bytes of the key: not a copy, so Wipe zeroes them.
+func (k *Key) Bytes() []byte {
+	if k == nil || k.bytes == nil {
+		return make([]byte, 32)
 	}
+	return k.bytes()[:]
 }
+
+// Wipe zeroes the key. No file can be encrypted with it after that.
+func (k *Key) Wipe() { clear(k.Bytes()) }
 
 // Format hides the key, whatever the verb.
 func (Key) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Key(..)") }
@@ -46,12 +56,12 @@ func (k *Key) secret() ([]byte, byte) {
 	if k == nil {
 		return nil, fromKey
 	}
-	return k[:], fromKey
+	return k.Bytes(), fromKey
 }
 
 var errZeroKey = errors.New("pld: the key is zero: it was wiped, or never set")
 
-func isZero(key []byte) bool { return subtle.ConstantTimeCompare(key, new(Key)[:]) == 1 }
+func isZero(key []byte) bool { return subtle.ConstantTimeCompare(key, make([]byte, 32)) == 1 }
 
 // Fingerprint returns eight hexadecimal digits to tell keys apart. They reveal nothing else about a
 // random key.
@@ -61,7 +71,7 @@ func (k *Key) Fingerprint() string {
 }
 
 func (k *Key) fingerprint() [4]byte {
-	f, err := hkdf.Key(sha256.New, k[:], nil, "palladion key fingerprint v1", 4)
+	f, err := hkdf.Key(sha256.New, k.Bytes(), nil, "palladion key fingerprint v1", 4)
 	if err != nil {
 		panic(err) // only for keys that FIPS 140 forbids, which have fewer than 14 bytes
 	}
@@ -85,12 +95,15 @@ var (
 // The longest key file in bytes, as for the command. A longer file is something else.
 const longestKeyFile = 64 << 10
 
-// MarshalText returns the text of a key file: a line with the key, and one that checks it. So
-// packages like encoding/json write the key.
-func (k *Key) MarshalText() ([]byte, error) {
+// KeyFile returns the text of a key file: a line with the key, and one that checks it. It fails if
+// the key was wiped. It is not called MarshalText, because log/slog and flag would call it.
+func (k *Key) KeyFile() ([]byte, error) {
+	if isZero(k.Bytes()) {
+		return nil, errZeroKey
+	}
 	text := make([]byte, 0, 128)
 	text = append(text, keyPrefix...)
-	for _, b := range k {
+	for _, b := range k.Bytes() {
 		text = append(text, digit(b>>4), digit(b&15))
 	}
 	text = append(text, "\n# check: "...)
@@ -126,10 +139,12 @@ func (k *Key) UnmarshalText(text []byte) error {
 	if len(line) < 64 {
 		return ErrNotHex
 	}
-	var key Key
-	defer key.Wipe()
-	if !decode(&key, line[:64]) {
+	key := KeyFrom([32]byte{})
+	if !decode(key.Bytes(), line[:64]) {
 		return ErrNotHex
+	}
+	if isZero(key.Bytes()) {
+		return errZeroKey
 	}
 	end, rest, _ := bytes.Cut(line[64:], []byte("\n"))
 	if len(bytes.TrimSpace(end)) > 0 {
@@ -151,7 +166,7 @@ func (k *Key) UnmarshalText(text []byte) error {
 	if checks > 0 && right == 0 {
 		return ErrKeyDamaged
 	}
-	*k = key
+	*k = *key
 	return nil
 }
 
@@ -172,7 +187,7 @@ func isSpace(b byte) bool {
 }
 
 // decode reads hexadecimal digits in constant time and returns whether they are some.
-func decode(k *Key, digits []byte) bool {
+func decode(key, digits []byte) bool {
 	wrong := 0
 	value := func(d byte) byte {
 		x, letter := int(d), int(d|0x20)
@@ -181,8 +196,8 @@ func decode(k *Key, digits []byte) bool {
 		wrong |= 1 - (isDigit | isLetter)
 		return byte(subtle.ConstantTimeSelect(isDigit, x-'0', letter-'a'+10))
 	}
-	for i := range k {
-		k[i] = value(digits[2*i])<<4 | value(digits[2*i+1])
+	for i := range key {
+		key[i] = value(digits[2*i])<<4 | value(digits[2*i+1])
 	}
 	return wrong == 0
 }
@@ -247,13 +262,7 @@ func isDescriptor(name string) bool {
 // WriteKeyFile writes a key file that only its owner can read. It fails if the file exists. If
 // writing fails, no file is left.
 func WriteKeyFile(name string, key *Key) error {
-	b, _, err := reveal(key)
-	if err != nil {
-		return err
-	} else if isZero(b) {
-		return errZeroKey
-	}
-	text, err := key.MarshalText()
+	text, err := key.KeyFile()
 	if err != nil {
 		return err
 	}

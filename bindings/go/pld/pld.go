@@ -77,29 +77,36 @@ var (
 // to [errors.Is].
 var ErrClosed = fmt.Errorf("pld: not open: %w", fs.ErrClosed)
 
-// A Secret is what a file is encrypted with: a [*Key] or a [Passphrase].
+// A Secret is what a file is encrypted with: a [*Key], or what [Passphrase] returns.
 type Secret interface {
 	// secret returns the bytes, and what they are: fromKey or fromPassword.
 	secret() ([]byte, byte)
 }
 
-// A Passphrase is a secret that people remember. It is stretched with Argon2id, but a weak one
-// stays weak. Its bytes are taken as they are.
+// Passphrase returns a secret that people remember. It is stretched with Argon2id, but a weak one
+// stays weak. Its bytes are taken as they are. A []byte is not copied: clear it when you no longer
+// need it.
 //
 // Each call that opens or creates a file stretches the passphrase anew, because each file has its
 // own salt. With [DefaultCost] that takes 64 MiB of memory and a fraction of a second of up to four
 // cores; with the highest cost that [DefaultLimits] allow, 1 GiB and some seconds. It cannot be
 // interrupted. A server should limit how many such calls run at once, and use one [Key] for many
 // files.
-type Passphrase []byte
+func Passphrase[T ~string | ~[]byte](text T) Secret {
+	b := []byte(text)
+	return passphrase(func() []byte { return b })
+}
+
+// passphrase is a function because package fmt follows pointers, under verbs that do not fit.
+type passphrase func() []byte
 
 // Format hides the passphrase, whatever the verb.
-func (Passphrase) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Passphrase(..)") }
+func (passphrase) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Passphrase(..)") }
 
 // LogValue hides the passphrase from package slog.
-func (Passphrase) LogValue() slog.Value { return slog.StringValue("pld.Passphrase(..)") }
+func (passphrase) LogValue() slog.Value { return slog.StringValue("pld.Passphrase(..)") }
 
-func (p Passphrase) secret() ([]byte, byte) { return p, fromPassword }
+func (p passphrase) secret() ([]byte, byte) { return p(), fromPassword }
 
 // reveal returns the bytes of a secret, and what they are.
 func reveal(secret Secret) ([]byte, byte, error) {
@@ -111,7 +118,8 @@ func reveal(secret Secret) ([]byte, byte, error) {
 	return nil, 0, errors.New("pld: the secret is nil: expected a *Key or a Passphrase")
 }
 
-// Cost is the cost of a passphrase: the parameters of Argon2id.
+// Cost is the cost of a passphrase: the parameters of Argon2id. In [WriterOptions], zero values
+// mean those of [DefaultCost].
 type Cost struct {
 	MemoryKiB uint32
 	Passes    uint32
@@ -177,8 +185,8 @@ type header struct {
 // readHeader reads and checks the first bytes of a file. The order of checks decides the error.
 func readHeader(r io.Reader) (*header, error) {
 	h := new(header)
-	n, err := io.ReadFull(r, h.bytes[:])
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	n, err := readFull(r, h.bytes[:])
+	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	b := h.bytes[:]
@@ -215,6 +223,19 @@ func readHeader(r io.Reader) (*header, error) {
 	h.variant = aegis.Variant(b[9])
 	h.chunkSize = 1 << b[11]
 	return h, nil
+}
+
+// readFull fills b. Unlike [io.ReadFull] it returns io.EOF at the end, wherever that is, so that an
+// io.ErrUnexpectedEOF is the reader's own, such as that of a connection that was lost.
+func readFull(r io.Reader, b []byte) (n int, err error) {
+	for n < len(b) {
+		var read int
+		read, err = r.Read(b[n:])
+		if n += read; err != nil && n < len(b) {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // valid returns whether Argon2id allows the cost.
@@ -289,7 +310,7 @@ type WriterOptions struct {
 	// Concurrency is how many chunks a Writer may seal at once, each on another CPU; by default 1.
 	// It then needs memory for two chunks more than that. The file is the same.
 	Concurrency int
-	// Cost is that of the passphrase; by default DefaultCost. It has at most 255 lanes. Readers
+	// Cost is that of the passphrase, even if none is used. It has at most 255 lanes. Readers
 	// refuse a file that costs more than DefaultLimits, unless they are given higher ones.
 	Cost Cost
 }
@@ -299,15 +320,21 @@ func newHeader(secret Secret, options *WriterOptions) (*header, *aegis.AEAD, err
 	if options == nil {
 		options = new(WriterOptions)
 	}
-	h := &header{variant: aegis.AEGIS256X2, chunkSize: 1 << 20, cost: DefaultCost}
+	h := &header{variant: aegis.AEGIS256X2, chunkSize: 1 << 20}
 	if options.Variant != 0 {
 		h.variant = options.Variant
 	}
 	if options.ChunkSize != 0 {
 		h.chunkSize = options.ChunkSize
 	}
-	if options.Cost != (Cost{}) {
-		h.cost = options.Cost
+	h.cost = Cost{
+		cmp.Or(options.Cost.MemoryKiB, DefaultCost.MemoryKiB),
+		cmp.Or(options.Cost.Passes, DefaultCost.Passes),
+		cmp.Or(options.Cost.Lanes, DefaultCost.Lanes),
+	}
+	if !h.cost.valid() || h.cost.Lanes > 255 {
+		return nil, nil, fmt.Errorf("pld: invalid cost of a passphrase: %+v: expected at most 255 "+
+			"lanes, and at least 8 KiB for each", h.cost)
 	}
 	log2 := bits.Len(uint(h.chunkSize)) - 1
 	if h.chunkSize != 1<<log2 || log2 < minLog2 || log2 > maxLog2 {
@@ -327,10 +354,6 @@ func newHeader(secret Secret, options *WriterOptions) (*header, *aegis.AEAD, err
 	case source == fromPassword:
 		if len(secretBytes) == 0 {
 			return nil, nil, errors.New("pld: the passphrase is empty")
-		}
-		if !h.cost.valid() || h.cost.Lanes > 255 {
-			return nil, nil, fmt.Errorf("pld: invalid cost of a passphrase: %+v: expected at "+
-				"least one pass, 1 to 255 lanes, and 8 KiB for each lane", h.cost)
 		}
 		h.source = fromPassword
 		b[10] = fromPassword

@@ -41,9 +41,9 @@ func panics(f func()) (panicked bool) {
 }
 
 func testKey() *pld.Key {
-	k := new(pld.Key)
-	for i := range k {
-		k[i] = byte(i)
+	k := pld.KeyFrom([32]byte{})
+	for i := range k.Bytes() {
+		k.Bytes()[i] = byte(i)
 	}
 	return k
 }
@@ -222,8 +222,17 @@ func TestErrors(t *testing.T) {
 	if got, err := io.ReadAll(r); err != io.ErrClosedPipe || !bytes.Equal(got, textOf(1024)) {
 		t.Fatal(len(got), err)
 	}
-	if _, err := pld.NewReader(iotest.ErrReader(io.ErrClosedPipe), key, nil); err != io.ErrClosedPipe {
-		t.Fatal(err)
+	for _, expected := range []error{io.ErrClosedPipe, io.ErrUnexpectedEOF} { // of a connection
+		for _, n := range []int{0, 50, 128, 130, 1000, 1500} {
+			in := io.MultiReader(bytes.NewReader(byKey[:n]), iotest.ErrReader(expected))
+			r, err := pld.NewReader(in, key, nil)
+			if err == nil {
+				_, err = io.ReadAll(r)
+			}
+			if err != expected {
+				t.Errorf("%v after %d bytes: %v", expected, n, err)
+			}
+		}
 	}
 }
 
@@ -260,11 +269,18 @@ func TestWriterErrors(t *testing.T) {
 			t.Errorf("no error: %+v", options)
 		}
 	}
-	for _, cost := range []pld.Cost{{64, 0, 1}, {64, 1, 0}, {15, 1, 2}, {1 << 20, 1, 256}} {
+	for _, cost := range []pld.Cost{{31, 0, 0}, {15, 1, 2}, {1 << 20, 1, 256}} {
 		options := &pld.WriterOptions{Cost: cost}
-		if _, err := pld.NewWriter(io.Discard, pld.Passphrase("x"), options); err == nil {
-			t.Errorf("no error: %+v", cost)
+		for _, secret := range []pld.Secret{key, pld.Passphrase("x")} {
+			if _, err := pld.NewWriter(io.Discard, secret, options); err == nil {
+				t.Errorf("no error: %+v", cost)
+			}
 		}
+	}
+	some := &pld.WriterOptions{Cost: pld.Cost{MemoryKiB: 64}} // the rest is as by default
+	if file := seal(t, nil, pld.Passphrase("x"), some); file[48] != 64 || file[52] != 3 ||
+		file[56] != 4 {
+		t.Error(file[48:60])
 	}
 	if _, err := pld.NewWriter(io.Discard, pld.Passphrase(""), nil); err == nil {
 		t.Error("no error: an empty passphrase")
@@ -334,41 +350,56 @@ func TestWriterAfterAPanic(t *testing.T) {
 
 // TestPrinting prints and logs secrets.
 func TestPrinting(t *testing.T) {
-	k := pld.Key([]byte(strings.Repeat("\xAB", 32)))
-	p := pld.Passphrase("\xAB\xAB")
-	type both struct {
+	secret := bytes.Repeat([]byte{0xAB}, 3000)
+	k, p := pld.KeyFrom([32]byte(secret)), pld.Passphrase("\xAB\xAB")
+	type exported struct {
 		K pld.Key
-		P pld.Passphrase
+		P *pld.Key
+		S pld.Secret
 	}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		for _, secret := range []any{k, &k, p, both{k, p}} {
-			s := strings.ToLower(fmt.Sprintf(verb, secret))
-			if strings.Contains(s, "ab") || strings.Contains(s, "171") {
-				t.Errorf("%s: %s", verb, s)
+	type hidden struct { // where package fmt calls no methods
+		k pld.Key
+		p *pld.Key
+		s pld.Secret
+		w *pld.Writer
+		r *pld.Reader
+		f *pld.File
+	}
+	file := seal(t, secret, k, small(aegis.AEGIS256))
+	w := must(pld.NewWriter(io.Discard, k, concurrent(2)))
+	must(w.Write(secret))
+	r := must(pld.NewReader(bytes.NewReader(file), k, nil))
+	r.SetConcurrency(2)
+	must(r.Read(make([]byte, 10)))
+	f := must(open(file, k))
+	must(f.Read(make([]byte, 10)))
+	values := []any{
+		k, *k, p, exported{*k, k, k}, exported{*k, k, p}, w, *w, r, *r, f,
+		hidden{*k, k, k, w, r, f}, &hidden{*k, k, p, w, r, f}, []hidden{{*k, k, p, w, r, f}},
+	}
+	shows := func(s string) bool {
+		s = strings.ToLower(s)
+		return strings.Contains(s, "171 171") || strings.Contains(s, "abab") ||
+			strings.Contains(s, "0xab, 0xab") || strings.Contains(s, "q6ur")
+	}
+	for _, verb := range "vdsxXqobtcUeEfFgGpz" {
+		for _, flags := range []string{"%", "%+", "%#"} {
+			for _, value := range values {
+				if s := fmt.Sprintf(flags+string(verb), value); shows(s) {
+					t.Errorf("%s%c of a %T: %s", flags, verb, value, s)
+				}
 			}
 		}
 	}
-	secret := bytes.Repeat([]byte{0xAB}, 3000)
-	var file bytes.Buffer
-	w := must(pld.NewWriter(&file, &k, small(aegis.AEGIS256)))
-	must(w.Write(secret))
-	if s := fmt.Sprintf("%v %+v %#v", w, *w, w); strings.Contains(s, "171 171") ||
-		strings.Contains(s, "0xab, 0xab") {
-		t.Error(s)
-	}
 	must(0, w.Close())
-	r := must(pld.NewReader(bytes.NewReader(file.Bytes()), &k, nil))
-	must(r.Read(make([]byte, 10)))
-	if s := fmt.Sprintf("%v %+v", *r, r); strings.Contains(s, "171 171") {
-		t.Error(s)
-	}
 	var log bytes.Buffer
 	for _, handler := range []slog.Handler{
 		slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil),
 	} {
 		log.Reset()
-		slog.New(handler).Info("", "1", k, "2", &k, "3", p, "4", &p)
-		if n := strings.Count(log.String(), "(..)"); n != 4 {
+		slog.New(handler).Info("", "1", *k, "2", k, "3", p, "4", exported{*k, k, p},
+			"5", exported{*k, k, k})
+		if n := strings.Count(log.String(), "(..)"); n < 3 || shows(log.String()) {
 			t.Error(log.String())
 		}
 	}
@@ -376,22 +407,22 @@ func TestPrinting(t *testing.T) {
 
 // TestSecretsAreCopied wipes secrets once they were taken.
 func TestSecretsAreCopied(t *testing.T) {
-	text := textOf(3000)
+	text, words := textOf(3000), make([]byte, 2)
 	for _, secret := range []func() pld.Secret{
 		func() pld.Secret { return testKey() },
-		func() pld.Secret { return &pld.Passphrase{'x', 'y'} },
+		func() pld.Secret { return pld.Passphrase(words) },
 	} {
+		copy(words, "xy")
 		taken, file, out := secret(), seal(t, text, secret(), small(1)), new(bytes.Buffer)
 		w := must(pld.NewWriter(out, taken, small(1)))
 		r, f := must(pld.NewReader(bytes.NewReader(file), taken, nil)), must(open(file, taken))
-		switch taken := taken.(type) {
-		case *pld.Key:
-			taken.Wipe()
-		case *pld.Passphrase:
-			clear(*taken)
+		if key, ok := taken.(*pld.Key); ok {
+			key.Wipe()
 		}
+		clear(words)
 		must(w.Write(text))
 		w.Close()
+		copy(words, "xy")
 		for _, r := range []io.Reader{r, f, must(pld.NewReader(out, secret(), nil))} {
 			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, text) {
 				t.Errorf("%T: %v", taken, err)
@@ -420,6 +451,8 @@ func TestNothing(t *testing.T) {
 	add(pld.NewFile(bytes.NewReader(file), -1, key, nil))
 	add(nil, pld.WriteKeyFile(name, nil))
 	add(nil, pld.WriteKeyFile(name, wiped))
+	add(wiped.KeyFile())
+	add(nil, wiped.UnmarshalText([]byte("palladion-key-1:"+strings.Repeat("0", 64))))
 	for i, err := range errs {
 		if err == nil || !strings.HasPrefix(err.Error(), "pld: ") {
 			t.Error(i, err)
@@ -445,13 +478,14 @@ func TestNothing(t *testing.T) {
 	add(nil, new(pld.Writer).Close())
 	add(new(pld.PendingFile).Write(nil))
 	add(nil, new(pld.PendingFile).Commit())
-	for i, err := range errs[15:] {
+	for i, err := range errs[17:] {
 		if err != pld.ErrClosed || !errors.Is(err, os.ErrClosed) {
 			t.Error(i, err)
 		}
 	}
 	new(pld.Writer).Abort()
 	new(pld.PendingFile).Abort()
+	(*pld.PendingFile)(nil).Abort()
 	if err := errors.Join(new(pld.Reader).Close(), new(pld.File).Close()); err != nil {
 		t.Error(err)
 	}
@@ -562,7 +596,7 @@ func (c *counting) ReadAt(b []byte, at int64) (int, error) {
 
 func TestKeyFiles(t *testing.T) {
 	key := testKey()
-	text := must(key.MarshalText())
+	text := must(key.KeyFile())
 	digits := "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 	if string(text) != "palladion-key-1:"+digits+"\n# check: ff920f45\n" ||
 		key.Fingerprint() != "ff920f45" {
@@ -580,7 +614,7 @@ func TestKeyFiles(t *testing.T) {
 		"# check: ff920f\n" + line,
 	} {
 		var k pld.Key
-		if err := k.UnmarshalText([]byte(good)); err != nil || k != *key {
+		if err := k.UnmarshalText([]byte(good)); err != nil || !bytes.Equal(k.Bytes(), key.Bytes()) {
 			t.Errorf("%q: %v", good, err)
 		}
 	}
@@ -601,8 +635,9 @@ func TestKeyFiles(t *testing.T) {
 		"\xff\xfep\x00a\x00l\x00":    pld.ErrKeyNotUTF8,
 		"p\x00a\x00l\x00":            pld.ErrKeyNotUTF8,
 	} {
-		k := *testKey()
-		if err := k.UnmarshalText([]byte(bad)); err != expected || k != *key {
+		k := testKey()
+		if err := k.UnmarshalText([]byte(bad)); err != expected ||
+			!bytes.Equal(k.Bytes(), key.Bytes()) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -613,7 +648,7 @@ func TestKeyFiles(t *testing.T) {
 	if err := pld.WriteKeyFile(name, key); !errors.Is(err, os.ErrExist) {
 		t.Error(err)
 	}
-	if k := must(pld.ReadKeyFile(name)); *k != *key {
+	if k := must(pld.ReadKeyFile(name)); !bytes.Equal(k.Bytes(), key.Bytes()) {
 		t.Error("another key")
 	}
 	if _, err := pld.ReadKeyFile(name + "x"); !errors.Is(err, os.ErrNotExist) {
@@ -628,7 +663,8 @@ func TestKeyFiles(t *testing.T) {
 		if err := os.WriteFile(name, []byte(long), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if k, err := pld.ReadKeyFile(name); err != expected || err == nil && *k != *key {
+		k, err := pld.ReadKeyFile(name)
+		if err != expected || err == nil && !bytes.Equal(k.Bytes(), key.Bytes()) {
 			t.Errorf("%d bytes more: %v", more, err)
 		}
 	}

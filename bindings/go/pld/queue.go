@@ -7,15 +7,22 @@ type queue struct {
 	free    []*job
 }
 
-// A job is a chunk on its way. Its result can be used once done is closed. Package fmt prints
-// pointers in structs, not what they point to.
+// A job is a chunk on its way. Its result can be used once done is closed.
 type job struct {
-	chunk  chunk
+	chunk chunk
+	err   error
+	done  chan struct{} // nil if the work is done
+	*buffers
+}
+
+// buffers are what package fmt does not print: where it follows a pointer to a struct, under verbs
+// that do not fit, it follows none of those in the struct.
+type buffers struct {
 	buffer []byte // in which the result is
 	result []byte
-	err    error
-	done   chan struct{} // nil if the work is done
 }
+
+func newJob(buffer []byte) *job { return &job{buffers: &buffers{buffer: buffer}} }
 
 // most returns how many chunks wait for the next one.
 func (q *queue) most() int {
@@ -52,11 +59,11 @@ func (q *queue) next() *job {
 // fresh returns a job whose buffer can be used again, or one without.
 func (q *queue) fresh() *job {
 	if len(q.free) == 0 {
-		return new(job)
+		return newJob(nil)
 	}
 	j := q.free[len(q.free)-1]
 	q.free = q.free[:len(q.free)-1]
-	return &job{buffer: j.buffer}
+	return newJob(j.buffer)
 }
 
 // release keeps the buffer of a job for others.

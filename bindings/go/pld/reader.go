@@ -1,12 +1,14 @@
 package pld
 
 import (
+	"cmp"
 	"container/list"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -15,7 +17,7 @@ import (
 
 // A Reader decrypts a file from its beginning to its end, chunk by chunk. What it returns is
 // authentic and in order, but may be only a part: do not use it before Read has returned [io.EOF],
-// or be ready to undo that use.
+// or be ready to undo that use. A Reader is for one goroutine.
 type Reader struct {
 	in      io.Reader
 	header  *header
@@ -44,7 +46,7 @@ func NewReader(r io.Reader, secret Secret, limits *Limits) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{in: r, header: h, aead: aead, current: new(job)}, nil
+	return &Reader{in: r, header: h, aead: aead, current: newJob(nil)}, nil
 }
 
 var errNilReader = errors.New("pld: the reader is nil")
@@ -98,7 +100,7 @@ func (r *Reader) Read(b []byte) (int, error) {
 // readChunk makes the next chunk the current one.
 func (r *Reader) readChunk() error {
 	r.queue.release(r.current)
-	r.current = new(job)
+	r.current = newJob(nil)
 	for r.last == nil && !r.failed && len(r.queue.jobs) < max(1, r.queue.most()) {
 		j := r.queue.fresh()
 		if err := r.readSealed(j); err != nil {
@@ -124,8 +126,8 @@ func (r *Reader) readChunk() error {
 // readSealed reads the next chunk.
 func (r *Reader) readSealed(j *job) error {
 	var frame [frameSize]byte
-	n, err := io.ReadFull(r.in, frame[:])
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	n, err := readFull(r.in, frame[:])
+	if err != nil && err != io.EOF {
 		return err
 	}
 	c, err := r.header.parseFrame(frame[:n], r.next)
@@ -137,8 +139,8 @@ func (r *Reader) readSealed(j *job) error {
 	if len(j.buffer) < sealed {
 		j.buffer = make([]byte, sealed) // smaller for a small file
 	}
-	_, err = io.ReadFull(r.in, j.buffer[:sealed])
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	_, err = readFull(r.in, j.buffer[:sealed])
+	if err == io.EOF {
 		return c.fails(ErrTruncated)
 	} else if err != nil {
 		return err
@@ -191,11 +193,10 @@ type cached struct {
 	number int64
 	place  *list.Element
 	users  int
-	buffer []byte
 	once   sync.Once // reads what follows
 	chunk  chunk
-	text   []byte
 	err    error
+	*buffers
 }
 
 var (
@@ -355,7 +356,7 @@ func (f *File) take(number int64) *cached {
 			f.recent.MoveToFront(x.place)
 			return x
 		}
-		x := &cached{number: number, users: 1}
+		x := &cached{number: number, users: 1, buffers: new(buffers)}
 		if f.recent.Len() >= f.keep {
 			x.buffer = f.drop()
 		}
@@ -428,7 +429,7 @@ func (f *File) decrypt(x *cached) error {
 		return c.fails(ErrTruncated)
 	}
 	x.chunk = c
-	x.text, err = openChunk(f.aead, c, sealed[frameSize:c.len+overhead])
+	x.result, err = openChunk(f.aead, c, sealed[frameSize:c.len+overhead])
 	return err
 }
 
@@ -436,8 +437,9 @@ func (f *File) decrypt(x *cached) error {
 func (f *File) Size() int64 { return f.size }
 
 // SetConcurrency sets how many chunks one call of ReadAt or Read may open at once, each on another
-// CPU; by default 1. It makes long reads faster, not those within a chunk. The underlying reader is
-// then called from several goroutines.
+// CPU; by default 1. It makes long reads faster, not those within a chunk, such as the 32 KiB that
+// [io.Copy] and http.ServeContent read at a time. The underlying reader is then called from several
+// goroutines; a panic of it comes without its trace.
 func (f *File) SetConcurrency(chunks int) { f.workers.Store(int64(chunks)) }
 
 // ReadAt implements [io.ReaderAt].
@@ -484,7 +486,7 @@ func (f *File) readAll(b []byte, offset int64) (int, error) {
 }
 
 // inOrder calls part for these numbers, several at once. It returns what the first one in order
-// returns that fails, or n.
+// returns that fails, or n. If a part panics or ends its goroutine, inOrder does.
 func inOrder(count, workers int64, part func(int64) (int, error), n int) (int, error) {
 	var (
 		next     atomic.Int64
@@ -493,13 +495,18 @@ func inOrder(count, workers int64, part func(int64) (int, error), n int) (int, e
 		first    = count
 		err      error
 		panicked any
+		exited   bool // by runtime.Goexit
 	)
+	onFault := debug.SetPanicOnFault(false) // which is the caller's, for its goroutine only
+	debug.SetPanicOnFault(onFault)
 	work := func() {
+		debug.SetPanicOnFault(onFault)
+		finished := false
 		defer func() {
-			if value := recover(); value != nil {
+			if value := recover(); !finished {
 				next.Store(count)
 				mutex.Lock()
-				panicked = value
+				panicked, exited = cmp.Or(panicked, value), true
 				mutex.Unlock()
 			}
 		}()
@@ -513,12 +520,15 @@ func inOrder(count, workers int64, part func(int64) (int, error), n int) (int, e
 				mutex.Unlock()
 			}
 		}
+		finished = true
 	}
 	for range workers {
 		group.Go(work)
 	}
 	if group.Wait(); panicked != nil {
 		panic(panicked) // where the caller can recover
+	} else if exited {
+		runtime.Goexit() // as without other goroutines
 	}
 	return n, err
 }
@@ -535,7 +545,7 @@ func (f *File) readWithin(b []byte, offset int64) error {
 	if x.chunk.last != (number == f.last) || int64(x.chunk.len) != min(size, f.size-number*size) {
 		return x.fault()
 	}
-	copy(b, x.text[offset%size:])
+	copy(b, x.result[offset%size:])
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 // A Writer encrypts a file. [Writer.Close] completes the file; without that it is truncated. After
 // an error of your own, call [Writer.Abort] instead: Close would make a shorter file that every
-// reader takes for complete. Use [Create] for a file with a name.
+// reader takes for complete. Use [Create] for a file with a name. A Writer is for one goroutine.
 type Writer struct {
 	out     io.Writer
 	aead    *aegis.AEAD // nil once it is closed
@@ -18,8 +18,7 @@ type Writer struct {
 	size    int         // of a chunk
 	next    uint64
 	queue   queue
-	err     error // of writing
-	unread  error // of the reader in ReadFrom, if that came last
+	err     error // of writing, or of the reader in ReadFrom
 }
 
 var (
@@ -47,7 +46,7 @@ func NewWriter(w io.Writer, secret Secret, options *WriterOptions) (*Writer, err
 	}
 	queue := queue{workers: workers}
 	return &Writer{
-		out: w, aead: aead, current: new(job), size: h.chunkSize, queue: queue,
+		out: w, aead: aead, current: newJob(nil), size: h.chunkSize, queue: queue,
 	}, nil
 }
 
@@ -58,7 +57,6 @@ func (w *Writer) Write(data []byte) (int, error) {
 	if w.aead == nil && w.err == nil {
 		return 0, ErrClosed
 	}
-	w.unread = nil
 	n := 0
 	for len(data) > 0 && w.err == nil {
 		j := w.current
@@ -80,11 +78,17 @@ func (w *Writer) Write(data []byte) (int, error) {
 	return n, w.err
 }
 
-// ReadFrom encrypts all that r returns; [io.Copy] calls it. If r fails, Close fails too, unless
-// more is written before.
+// ReadFrom encrypts all that r returns; [io.Copy] calls it. If r fails, the file cannot be
+// completed, and all later calls return an error. Do not hide ReadFrom from io.Copy, as a
+// struct{ io.Writer }{w} does: Close would not know of the failure.
 func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	err = errPanicked
-	defer func() { w.unread = err }()
+	defer func() {
+		if err != nil && w.err == nil {
+			w.err = fmt.Errorf("pld: the file has no end, because its content could not be read: %w",
+				err)
+		}
+	}()
 	n, err = io.Copy(struct{ io.Writer }{w}, r)
 	return n, err
 }
@@ -116,9 +120,9 @@ func (w *Writer) flush(last bool) {
 }
 
 var (
-	// errPanicked stays if the underlying writer or reader panics.
-	errPanicked = errors.New("pld: an earlier read or write panicked")
-	errAborted  = errors.New("pld: the file was discarded with Abort")
+	// errPanicked stays if the underlying writer or reader panics, or calls runtime.Goexit.
+	errPanicked = errors.New("pld: an earlier read or write did not return")
+	errAborted  = fmt.Errorf("%w: the file was discarded with Abort", ErrClosed)
 )
 
 func writeAll(w io.Writer, data []byte) error {
@@ -139,10 +143,6 @@ func (w *Writer) Close() error {
 	}
 	if w.err == nil && w.aead == nil {
 		return ErrClosed
-	}
-	if w.err == nil && w.unread != nil {
-		w.err = fmt.Errorf("pld: the file has no end, because its content could not be read: %w",
-			w.unread)
 	}
 	if w.err == nil {
 		w.flush(true)
