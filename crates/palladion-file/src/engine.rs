@@ -260,7 +260,7 @@ mod tests {
             thread::spawn(move || {
                 let meeting = Barrier::new(3);
                 let mut pieces = 0..;
-                let outcome = panic::catch_unwind(move || {
+                let outcome = panic::catch_unwind(AssertUnwindSafe(move || {
                     run(
                         1000,
                         Options { threads: NonZero::new(3), cancel: None },
@@ -275,7 +275,7 @@ mod tests {
                         },
                         |_| Ok(()),
                     )
-                });
+                }));
                 let panic = outcome.unwrap_err().downcast::<String>().unwrap();
                 ended.send(panic.contains("planted")).unwrap();
             });
