@@ -276,6 +276,11 @@ impl Place {
         self.last_seen
     }
 
+    /// Returns where the file was read to.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
     /// Takes a frame, or the part of it before the input ended. Returns the chunk that it
     /// announces, and where that chunk begins.
     pub fn frame(&mut self, bytes: &[u8]) -> Result<(Chunk, u64), Error> {
@@ -325,30 +330,23 @@ impl<R: Read> SealedChunks<R> {
         self.place.last_seen()
     }
 
-    /// Reads what follows the last chunk: so many bytes at most.
-    pub fn rest(&mut self, most: usize) -> Result<Vec<u8>, Error> {
-        let mut rest = vec![0; most + 1];
+    /// Reads what follows the last chunk, `most` bytes at most, and returns where it begins.
+    pub fn rest(&mut self, most: usize) -> Result<(Vec<u8>, u64), Error> {
+        let mut rest = vec![0; most];
         let len = read_full(&mut self.reader, &mut rest)?;
-        if len > most {
-            return Err(Error::TrailingData { offset: self.place.offset + most as u64 });
-        }
         rest.truncate(len);
-        Ok(rest)
+        Ok((rest, self.place.offset))
     }
 
-    /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file;
-    /// `None` after the last, when nothing follows it. The buffer has room for a whole chunk, or
-    /// for the first if that is the last.
-    pub fn read(&mut self, buffer: &mut [u8]) -> Result<Option<(Chunk, u64)>, Error> {
-        if self.place.last_seen() && read_full(&mut self.reader, &mut [0])? == 0 {
-            return Ok(None);
-        }
+    /// Reads the next chunk into a buffer as [`Chunk::open`] wants it, with its place in the file.
+    /// The buffer has room for a whole chunk, or for the first if that is the last.
+    pub fn read(&mut self, buffer: &mut [u8]) -> Result<(Chunk, u64), Error> {
         let mut frame = [0; FRAME_LEN];
-        let len = if self.place.last_seen() { 0 } else { read_full(&mut self.reader, &mut frame)? };
+        let len = read_full(&mut self.reader, &mut frame)?;
         let (chunk, offset) = self.place.frame(&frame[..len])?;
         buffer[..FRAME_LEN].copy_from_slice(&frame);
         let len = read_full(&mut self.reader, &mut buffer[FRAME_LEN..chunk.sealed_len()])?;
         self.place.rest(&chunk, len)?;
-        Ok(Some((chunk, offset)))
+        Ok((chunk, offset))
     }
 }

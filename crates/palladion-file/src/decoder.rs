@@ -10,12 +10,14 @@ use palladion::{Algorithm, Buffer};
 use crate::chunk::{self, Chunk, FRAME_LEN, Place};
 use crate::cipher::Cipher;
 use crate::error::Error;
-use crate::header::{HEADER_LEN, Header};
+use crate::header::HEADER_LEN;
 use crate::kdf::KdfLimits;
 use crate::secret::{OwnedSecret, Secret};
+use crate::start::{End, Start};
+use crate::summary::Spare;
 
 /// Decrypts a file from its start to its end. It does no input or output, starts no threads, and
-/// wipes its memory: that of one chunk, or less for a short file.
+/// wipes its memory: that of one chunk, or less for a short file; or that of the key slots.
 ///
 /// Write bytes of the file to the [`room`](Self::room), pass their number to
 /// [`filled`](Self::filled), and take the [`text`](Self::text). An error is final: every later call
@@ -57,9 +59,9 @@ pub struct Decoder {
 }
 
 enum Keys {
-    /// What opens the header.
+    /// What opens the file.
     Secret(Box<(OwnedSecret, KdfLimits)>),
-    /// What the header says.
+    /// What the header, or the head, says.
     Opened(Box<Opened>),
 }
 
@@ -67,11 +69,14 @@ struct Opened {
     cipher: Cipher,
     algorithm: Algorithm,
     place: Place,
+    end: End,
+    spare: Option<Spare>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Part {
-    Header,
+    /// A header, or a head with key slots: so many bytes, as far as is known.
+    Start(usize),
     Frame,
     /// The chunk that the frame before it announced, and where it begins in the file.
     Chunk(Chunk, u64),
@@ -91,7 +96,7 @@ impl Decoder {
     pub fn new<'a>(secret: impl Into<Secret<'a>>, limits: KdfLimits) -> Result<Self, Error> {
         Ok(Self {
             keys: Keys::Secret(Box::new((secret.into().into(), limits))),
-            part: Part::Header,
+            part: Part::Start(HEADER_LEN),
             buffer: memory(HEADER_LEN)?,
             filled: 0,
             ended: false,
@@ -108,12 +113,22 @@ impl Decoder {
         }
     }
 
+    /// The spare of a file with [key slots](crate::slots), once the file
+    /// [is complete](Self::is_complete); `None` for other files.
+    #[must_use]
+    pub fn spare(&self) -> Option<Spare> {
+        match &self.keys {
+            Keys::Secret(_) => None,
+            Keys::Opened(opened) => opened.spare,
+        }
+    }
+
     /// How many bytes of the file the buffer must hold to go on.
     #[inline]
     fn wanted(&self) -> usize {
         match (self.part, &self.keys) {
-            (Part::Header, _) => HEADER_LEN,
-            (Part::Frame, Keys::Opened(opened)) if opened.place.last_seen() => 1, // one too many
+            (Part::Start(len), _) => len,
+            (Part::Frame, Keys::Opened(opened)) if opened.place.last_seen() => opened.end.len(),
             (Part::Frame, _) => FRAME_LEN,
             (Part::Chunk(chunk, _), _) => chunk.sealed_len(),
             (Part::End | Part::Failed, _) => 0,
@@ -176,25 +191,33 @@ impl Decoder {
         // So it stays after an error.
         let part = mem::replace(&mut self.part, Part::Failed);
         self.part = match (part, &mut self.keys) {
-            (Part::Header, Keys::Secret(secret)) => {
-                let header = Header::from_start(&self.buffer[..self.filled])?;
-                let cipher = header.open((&secret.0).into(), &secret.1)?;
-                let (algorithm, place) = (header.algorithm, header.first_chunk());
-                self.keys = Keys::Opened(Box::new(Opened { cipher, algorithm, place }));
-                self.filled = 0;
-                Part::Frame
+            (Part::Start(_), Keys::Secret(secret)) => {
+                let (bytes, secret, limits) =
+                    (&self.buffer[..self.filled], Secret::from(&secret.0), &secret.1);
+                let len = Start::len(bytes, secret)?;
+                if self.filled < len && !self.ended {
+                    grow(&mut self.buffer, self.filled, len)?;
+                    Part::Start(len)
+                } else {
+                    let start = Start::open(bytes, secret, limits)?;
+                    let place = start.first_chunk();
+                    let Start { cipher, algorithm, end, .. } = start;
+                    let opened = Opened { cipher, algorithm, place, end, spare: None };
+                    self.keys = Keys::Opened(Box::new(opened));
+                    self.filled = 0;
+                    Part::Frame
+                }
             }
-            (Part::Frame, Keys::Opened(opened)) if opened.place.last_seen() && self.filled == 0 => {
+            (Part::Frame, Keys::Opened(opened)) if opened.place.last_seen() => {
+                let rest = &self.buffer[..self.filled];
+                opened.spare = opened.end.judge(rest, opened.place.offset())?;
                 Part::End
             }
             (Part::Frame, Keys::Opened(opened)) => {
-                let frame = &self.buffer[..self.filled];
-                let (chunk, offset) = opened.place.frame(frame)?;
-                if self.buffer.len() < chunk.sealed_len() {
-                    let mut buffer = memory(chunk.sealed_len())?;
-                    buffer[..FRAME_LEN].copy_from_slice(frame);
-                    self.buffer = buffer;
-                }
+                let (chunk, offset) = opened.place.frame(&self.buffer[..self.filled])?;
+                // What follows the last chunk comes to its place.
+                let len = if chunk.last { opened.end.len() } else { 0 };
+                grow(&mut self.buffer, self.filled, chunk.sealed_len().max(len))?;
                 Part::Chunk(chunk, offset)
             }
             (Part::Chunk(chunk, offset), Keys::Opened(opened)) => {
@@ -227,21 +250,21 @@ impl Decoder {
         if self.text()?.is_empty() {
             return Ok(None);
         }
-        let buffer = mem::replace(&mut self.buffer, memory(FRAME_LEN)?);
+        let next = memory(self.wanted().max(FRAME_LEN))?;
+        let buffer = mem::replace(&mut self.buffer, next);
         Ok(Some((buffer, mem::take(&mut self.text))))
     }
 
     /// The time that the next [`text`](Self::text) takes, as the number of bytes whose decryption
-    /// takes as long. A passphrase is [`usize::MAX`]. If it is much, call `text` on another thread.
+    /// takes as long. A passphrase is [`usize::MAX`], and so is a slot for age. If it is much, call
+    /// `text` on another thread.
     #[must_use]
     pub fn cost(&self) -> usize {
         match (self.part, &self.keys) {
             _ if !self.text.is_empty() || !self.has_work() => 0,
             (Part::Chunk(chunk, _), _) => chunk.len,
-            (_, Keys::Secret(secret)) if matches!(secret.0, OwnedSecret::Passphrase(_)) => {
-                usize::MAX
-            }
-            _ => 0,
+            (_, Keys::Secret(secret)) if Secret::from(&secret.0).takes_long() => usize::MAX,
+            _ => self.filled,
         }
     }
 
@@ -253,9 +276,19 @@ impl Decoder {
     }
 }
 
-/// Memory for a header or a chunk.
+/// Memory for a header, a head or a chunk.
 fn memory(len: usize) -> Result<Buffer, Error> {
     chunk::buffer(len).map_err(|error| Error::Read(error.into()))
+}
+
+/// Makes a buffer as long as is needed, and keeps the `filled` bytes that it holds.
+fn grow(buffer: &mut Buffer, filled: usize, len: usize) -> Result<(), Error> {
+    if buffer.len() < len {
+        let mut longer = memory(len)?;
+        longer[..filled].copy_from_slice(&buffer[..filled]);
+        *buffer = longer;
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Decoder {

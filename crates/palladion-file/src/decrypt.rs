@@ -92,7 +92,7 @@ impl<'a> Decryptor<'a> {
     ) -> Result<Summary, Error> {
         let start = Start::read(&mut input, self.secret, &self.limits)?;
         let (size, place) = (start.chunk_size, start.first_chunk());
-        let Start { cipher, algorithm, slots, .. } = start;
+        let Start { cipher, algorithm, end, .. } = start;
 
         self.options.check()?;
         let mut frame = [0; FRAME_LEN];
@@ -112,14 +112,15 @@ impl<'a> Decryptor<'a> {
         engine::run(
             buffer_len,
             self.options,
-            |buffer| match &slots {
-                Some(slots) if chunks.last_seen() => {
-                    spare = Some(slots.judge(&chunks.rest(slots.len())?)?);
-                    Ok(None)
+            |buffer| {
+                if !chunks.last_seen() {
+                    return chunks.read(buffer).map(Some);
                 }
-                _ => chunks.read(buffer),
+                let (rest, offset) = chunks.rest(end.len())?;
+                spare = end.judge(&rest, offset)?;
+                Ok(None)
             },
-            |_| false, // read on after the last chunk: nothing may follow it
+            |_| false, // read on after the last chunk: nothing may follow it but a spare
             |(chunk, offset), buffer| chunk.open(&cipher, offset, buffer),
             |text| {
                 output.write_all(text).map_err(Error::Write)?;

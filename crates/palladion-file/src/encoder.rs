@@ -14,6 +14,8 @@ use crate::error::Error;
 use crate::header::Header;
 use crate::kdf::KdfParams;
 use crate::secret::Secret;
+use crate::slots::NewSlot;
+use crate::start::{For, NewStart};
 
 /// The memory to begin with. A longer file takes that of a chunk.
 const SHORT: usize = 32 << 10;
@@ -55,8 +57,10 @@ pub struct Encoder {
     /// A chunk to seal, whose plaintext lies in `text`, or in `out` if it is apart.
     full: Option<Chunk>,
     is_apart: bool,
-    /// The header, or a chunk that was set apart.
+    /// The header, the head, a chunk that was set apart, or the spare.
     out: Option<Buffer>,
+    /// What comes after the last chunk of a file with key slots, until it is ready.
+    spare: Option<Buffer>,
     /// The bytes of the file to take: those of the chunk in `text` if `is_in_text`, or of `out`.
     ready: Range<usize>,
     is_in_text: bool,
@@ -78,9 +82,23 @@ impl Encoder {
         size: ChunkSize,
         kdf: KdfParams,
     ) -> Result<Self, Error> {
-        let mut salt = [0; 32];
-        getrandom::fill(&mut salt).map_err(Error::no_randomness)?;
-        Self::with_salt(secret, algorithm, size, kdf, &salt)
+        Self::begin(NewStart::create(For::Secret(secret.into()), algorithm, size, kdf)?, size)
+    }
+
+    /// Begins a file with [key slots](crate::slots), which several secrets can open: one for each
+    /// slot.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Head::create`](crate::slots::Head::create); [`Error::Cipher`]; [`Error::Write`]
+    /// if there is no memory.
+    pub fn with_slots(
+        slots: &[NewSlot<'_>],
+        algorithm: Algorithm,
+        size: ChunkSize,
+    ) -> Result<Self, Error> {
+        let kdf = KdfParams::default(); // the slots have their own
+        Self::begin(NewStart::create(For::Slots(slots), algorithm, size, kdf)?, size)
     }
 
     /// Like [`new`](Self::new), with a salt: 32 random bytes, **new for each file**. Two files with
@@ -97,20 +115,28 @@ impl Encoder {
         salt: &[u8; 32],
     ) -> Result<Self, Error> {
         let (header, cipher) = Header::with_salt(secret.into(), algorithm, size, kdf, salt)?;
-        let mut out = memory(header.len())?;
-        out.copy_from_slice(&header);
+        Self::begin(NewStart { bytes: header.to_vec(), cipher, has_spare: false }, size)
+    }
+
+    fn begin(start: NewStart, size: ChunkSize) -> Result<Self, Error> {
+        let copy = || {
+            let mut copy = memory(start.bytes.len())?;
+            copy.copy_from_slice(&start.bytes);
+            Ok::<_, Error>(copy)
+        };
         Ok(Self {
-            cipher: Arc::new(cipher),
             cut: Cut::new(size),
             text: None,
             len: 0,
             full: None,
             is_apart: false,
-            out: Some(out),
-            ready: 0..header.len(),
+            out: Some(copy()?),
+            spare: if start.has_spare { Some(copy()?) } else { None },
+            ready: 0..start.bytes.len(),
             is_in_text: false,
             is_away: false,
             failed: false,
+            cipher: Arc::new(start.cipher),
         })
     }
 
@@ -265,6 +291,16 @@ impl Encoder {
         if self.ready.is_empty() && self.is_in_text {
             (self.is_in_text, self.len, self.ready) = (false, 0, 0..0);
         }
+        self.go_on_to_spare();
+    }
+
+    /// Makes the spare ready once the last chunk was taken.
+    #[inline]
+    fn go_on_to_spare(&mut self) {
+        if self.spare.is_some() && self.cut.ended() && self.is_free() {
+            self.out = self.spare.take();
+            self.ready = 0..self.out.as_ref().map_or(0, |out| out.len());
+        }
     }
 
     /// Returns how many bytes [`take_into`](Self::take_into) takes; 0 if more plaintext is needed.
@@ -295,6 +331,7 @@ impl Encoder {
             self.failed = true; // unless it succeeds
             chunk.seal_into(&self.cipher, text, out)?;
             (self.full, self.len, self.failed) = (None, 0, false);
+            self.go_on_to_spare();
         } else {
             out.copy_from_slice(self.ready()?);
             self.consume(out.len());
@@ -400,7 +437,8 @@ impl Encoder {
         std::mem::swap(&mut self.text, &mut self.out);
         (self.is_apart, self.len) = (true, 0);
         let len = self.cut.size().buffer_len();
-        if !chunk.last && self.text.as_ref().is_none_or(|text| text.len() < len) {
+        // `out` may have been a header, or a head, which is longer than a small chunk.
+        if !chunk.last && self.text.as_ref().is_none_or(|text| text.len() != len) {
             self.text = Some(memory(len)?);
         }
         Ok(())

@@ -27,6 +27,12 @@ impl<'a> Secret<'a> {
         }
     }
 
+    /// Returns whether opening a file may take long: a passphrase, or a program that unlocks.
+    pub(crate) fn takes_long(self) -> bool {
+        let unlocks = self.keyring_for_slots().is_some_and(|keyring| !keyring.unlocks.is_empty());
+        unlocks || !self.keys_and_passphrases().1.is_empty()
+    }
+
     pub(crate) fn keys_and_passphrases(self) -> (&'a [MasterKey], &'a [Passphrase]) {
         match self {
             Secret::Key(key) => (slice::from_ref(key), &[]),

@@ -58,15 +58,11 @@ pub(crate) struct Start {
     pub cipher: Cipher,
     pub algorithm: Algorithm,
     pub chunk_size: ChunkSize,
-    /// Of a file with slots.
-    pub slots: Option<Slots>,
+    pub end: End,
 }
 
-/// What the spare is compared with.
-pub(crate) struct Slots {
-    head: Head,
-    file_key: FileKey,
-}
+/// What follows the last chunk: nothing, or the spare of this head.
+pub(crate) struct End(Option<(Head, FileKey)>);
 
 impl Start {
     /// Returns how long the start is, as far as its first bytes tell.
@@ -83,17 +79,17 @@ impl Start {
     /// Opens the start, or gives the error of one that is not complete.
     pub fn open(bytes: &[u8], secret: Secret<'_>, limits: &KdfLimits) -> Result<Self, Error> {
         let header = Header::from_start(bytes)?;
-        let (cipher, slots) = match secret.keyring_for_slots() {
+        let (cipher, end) = match secret.keyring_for_slots() {
             Some(keyring) if header.has_slots() => {
                 let head = Head::parse(bytes)?;
                 let file_key = head.open(keyring, limits)?;
                 let cipher = header.open_with(file_key.as_bytes())?;
-                (cipher.expect("the head was verified"), Some(Slots { head, file_key }))
+                (cipher.expect("the head was verified"), End(Some((head, file_key))))
             }
-            _ => (header.open(secret, limits)?, None),
+            _ => (header.open(secret, limits)?, End(None)),
         };
         let (algorithm, chunk_size) = (header.algorithm, header.chunk_size);
-        Ok(Self { cipher, algorithm, chunk_size, slots })
+        Ok(Self { cipher, algorithm, chunk_size, end })
     }
 
     /// Reads the start, and opens it.
@@ -116,27 +112,37 @@ impl Start {
 
     /// The place of the first chunk.
     pub fn first_chunk(&self) -> Place {
-        let start = self.slots.as_ref().map_or(HEADER_LEN, Slots::len);
+        let start = self.end.0.as_ref().map_or(HEADER_LEN, |(head, _)| head.as_bytes().len());
         Place::new(self.chunk_size, 0, start as u64)
     }
 }
 
-impl Slots {
-    /// The length of the spare.
+impl End {
+    /// How many bytes to read after the last chunk: one more than may follow it.
     pub fn len(&self) -> usize {
-        self.head.as_bytes().len()
+        self.spare_len() + 1
     }
 
-    /// Says what the bytes after the last chunk are. They are no more than the spare would be.
-    pub fn judge(&self, bytes: &[u8]) -> Result<Spare, Error> {
-        if bytes == self.head.as_bytes() {
-            return Ok(Spare::Same);
+    fn spare_len(&self) -> usize {
+        self.0.as_ref().map_or(0, |(head, _)| head.as_bytes().len())
+    }
+
+    /// Says what the bytes after the last chunk are, which begin at `offset`. They are fewer than
+    /// [`len`](Self::len) if the file ends before. `None`: the file has no slots.
+    pub fn judge(&self, bytes: &[u8], offset: u64) -> Result<Option<Spare>, Error> {
+        if bytes.len() > self.spare_len() {
+            return Err(Error::TrailingData { offset: offset + self.spare_len() as u64 });
         }
-        if bytes.len() < self.len() || !has_checksum(bytes) {
-            return Ok(Spare::Damaged);
+        let Some((head, file_key)) = &self.0 else { return Ok(None) };
+        if bytes == head.as_bytes() {
+            return Ok(Some(Spare::Same));
         }
-        check_same_beginning(self.head.as_bytes(), bytes)?;
-        let verified = Head::parse(bytes).map(|spare| spare.verify(&self.file_key));
-        Ok(if matches!(verified, Ok(Some(Ok(_)))) { Spare::Differs } else { Spare::Damaged })
+        if bytes.len() < self.spare_len() || !has_checksum(bytes) {
+            return Ok(Some(Spare::Damaged));
+        }
+        check_same_beginning(head.as_bytes(), bytes)?;
+        let verified = Head::parse(bytes).map(|spare| spare.verify(file_key));
+        let is_intact = matches!(verified, Ok(Some(Ok(_))));
+        Ok(Some(if is_intact { Spare::Differs } else { Spare::Damaged }))
     }
 }

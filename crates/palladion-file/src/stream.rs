@@ -14,6 +14,8 @@ use crate::error::Error;
 use crate::io::read_some;
 use crate::kdf::{KdfLimits, KdfParams};
 use crate::secret::Secret;
+use crate::slots::NewSlot;
+use crate::summary::Spare;
 
 /// Encrypts what is written to it into another writer.
 ///
@@ -59,7 +61,41 @@ impl<W: Write> EncryptWriter<W> {
         kdf: KdfParams,
         output: W,
     ) -> Result<Self, Error> {
-        let encoder = Encoder::new(secret, algorithm, chunk_size, kdf)?;
+        Self::begin(Encoder::new(secret, algorithm, chunk_size, kdf)?, output)
+    }
+
+    /// Writes the head of a file with [key slots](crate::slots), which several secrets can open:
+    /// one for each slot.
+    ///
+    /// ```
+    /// use std::io::{Read, Write};
+    /// use palladion_file::slots::NewSlot;
+    /// use palladion_file::{Algorithm, ChunkSize, MasterKey, Spare};
+    /// use palladion_file::{DecryptReader, EncryptWriter, Keyring};
+    ///
+    /// let (mine, yours) = (MasterKey::generate()?, MasterKey::generate()?);
+    /// let slots = [NewSlot::Key(&mine), NewSlot::Key(&yours)];
+    /// let (algorithm, size) = (Algorithm::default(), ChunkSize::default());
+    /// let mut writer = EncryptWriter::with_slots(&slots, algorithm, size, Vec::new())?;
+    /// writer.write_all(b"for us")?;
+    /// let file = writer.finish()?;
+    ///
+    /// let (keyring, mut text) = (Keyring::default().key(yours).open_slots(), String::new());
+    /// let mut reader = DecryptReader::new(&keyring, &file[..])?;
+    /// reader.read_to_string(&mut text)?;
+    /// assert_eq!((&text[..], reader.spare()), ("for us", Some(Spare::Same)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_slots(
+        slots: &[NewSlot<'_>],
+        algorithm: Algorithm,
+        chunk_size: ChunkSize,
+        output: W,
+    ) -> Result<Self, Error> {
+        Self::begin(Encoder::with_slots(slots, algorithm, chunk_size)?, output)
+    }
+
+    fn begin(encoder: Encoder, output: W) -> Result<Self, Error> {
         let mut writer = Self { output, encoder };
         writer.drain().map_err(Error::Write)?;
         Ok(writer)
@@ -165,6 +201,14 @@ impl<R: Read> DecryptReader<R> {
             let read = read_some(&mut input, decoder.room()).map_err(Error::Read)?;
             decoder.filled(read);
         }
+    }
+}
+
+impl<R> DecryptReader<R> {
+    /// The spare of a file with [key slots](crate::slots), once a read returned `Ok(0)`; `None` for
+    /// other files. Warn if it is not [the same](Spare::Same).
+    pub fn spare(&self) -> Option<Spare> {
+        self.decoder.spare()
     }
 }
 

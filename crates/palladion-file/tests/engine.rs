@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::task::Poll;
 
 use palladion_file::sans_io::{Decoder, Encoder};
-use palladion_file::{Algorithm, ChunkSize, DecryptReader, Error, KdfLimits};
+use palladion_file::{Algorithm, ChunkSize, DecryptReader, Error, KdfLimits, Secret, Spare};
 
 use crate::common::*;
 use crate::random::{Random, with_new_seeds};
@@ -14,8 +14,7 @@ fn encoder(size: ChunkSize) -> Encoder {
     Encoder::new(&key(), Algorithm::Aegis128X2, size, cheap()).unwrap()
 }
 
-fn encode(random: &mut Random, text: &[u8]) -> Vec<u8> {
-    let mut encoder = encoder(ChunkSize::MIN);
+pub fn encode(random: &mut Random, mut encoder: Encoder, text: &[u8]) -> Vec<u8> {
     let (mut file, mut rest) = (Vec::new(), text);
     while !encoder.is_complete() {
         // What is not taken is pushed again, after something was taken.
@@ -46,8 +45,12 @@ fn encode(random: &mut Random, text: &[u8]) -> Vec<u8> {
     file
 }
 
-fn decode(random: &mut Random, file: &[u8]) -> (Vec<u8>, Result<(), Error>) {
-    let mut decoder = Decoder::new(&key(), KdfLimits::default()).unwrap();
+pub fn decode<'a>(
+    random: &mut Random,
+    secret: impl Into<Secret<'a>>,
+    file: &[u8],
+) -> (Vec<u8>, Result<Option<Spare>, Error>) {
+    let mut decoder = Decoder::new(secret, KdfLimits::default()).unwrap();
     let (mut out, mut rest) = (Vec::new(), file);
     while !decoder.is_complete() {
         match random.below(3) {
@@ -81,7 +84,7 @@ fn decode(random: &mut Random, file: &[u8]) -> (Vec<u8>, Result<(), Error>) {
         }
     }
     assert!(decoder.text().unwrap().is_empty() && decoder.room().is_empty());
-    (out, Ok(()))
+    (out, Ok(decoder.spare()))
 }
 
 fn palladion_buffer() -> palladion::Buffer {
@@ -93,10 +96,10 @@ fn any_pieces() {
     with_new_seeds(20, |random| {
         for len in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, random.below(5 * CHUNK)] {
             let text = text(len);
-            let file = encode(random, &text);
+            let file = encode(random, encoder(ChunkSize::MIN), &text);
             let (out, result) = decrypt(&file);
             assert!(result.is_ok() && out == text, "{len}: {result:?}");
-            let (out, result) = decode(random, &file);
+            let (out, result) = decode(random, &key(), &file);
             assert!(result.is_ok() && out == text, "{len}: {result:?}");
         }
     });
@@ -118,8 +121,9 @@ fn damage() {
         damaged.push([&file[..], &file].concat());
         for file in damaged {
             let (expected, error) = decrypt(&file);
-            let (out, result) = decode(random, &file);
-            let errors = [error, result].map(|result| format!("{:?}", result.unwrap_err()));
+            let (out, result) = decode(random, &key(), &file);
+            let errors =
+                [error, result.map(drop)].map(|result| format!("{:?}", result.unwrap_err()));
             assert_eq!((out, &errors[0]), (expected, &errors[1]));
         }
     });

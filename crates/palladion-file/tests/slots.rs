@@ -1,18 +1,59 @@
 //! Several secrets for a file, and files with key slots: the answers of `vectors/file-answers.txt`.
 
-use std::io;
+use std::error;
+use std::io::{self, Read as _, Write as _};
 use std::ops::Range;
 use std::sync::Mutex;
 
-use palladion_file::slots::{Head, NewSlot};
+use palladion_file::sans_io::{Decoder, Encoder};
+use palladion_file::slots::{FileKey, Head, NewSlot, Unlock};
 use palladion_file::{
-    Algorithm, ChunkSize, Decryptor, Encryptor, Error, KdfParams, Keyring, MasterKey, Passphrase,
-    ReadAt, Secret, SeekReader, Spare,
+    Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN,
+    KdfLimits, KdfParams, Keyring, MasterKey, Passphrase, ReadAt, Secret, SeekReader, Spare,
 };
 
 use crate::answers::middle;
 use crate::common::threads;
+use crate::engine::{decode, encode};
 use crate::file_answers::{Answers, name, plaintext};
+use crate::random::{Random, with_new_seeds};
+
+/// The plaintext, and the spare or the error that ended it.
+type Read = (Vec<u8>, Result<Option<Spare>, Error>);
+
+/// What each reader from the start says.
+fn from_start<'a>(
+    random: &mut Random,
+    secret: impl Into<Secret<'a>>,
+    file: &[u8],
+) -> Vec<(&'static str, Read)> {
+    let secret = secret.into();
+    let (mut by_decryptor, mut by_reader) = (Vec::new(), Vec::new());
+    let decrypted = Decryptor::new(secret).threads(threads(3)).run(file, &mut by_decryptor);
+    let read = DecryptReader::new(secret, file).and_then(|mut reader| {
+        let read = reader.read_to_end(&mut by_reader);
+        read.map(|_| reader.spare()).map_err(|error| error.downcast().unwrap())
+    });
+    vec![
+        ("Decryptor", (by_decryptor, decrypted.map(|summary| summary.spare))),
+        ("DecryptReader", (by_reader, read)),
+        ("Decoder", decode(random, secret, file)),
+        #[cfg(feature = "tokio")]
+        ("tokio::DecryptReader", asynchronously(secret, file)),
+    ]
+}
+
+#[cfg(feature = "tokio")]
+fn asynchronously(secret: Secret<'_>, file: &[u8]) -> Read {
+    let mut out = Vec::new();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let result = runtime.block_on(async {
+        let mut reader = palladion_file::tokio::DecryptReader::new(secret, file).await?;
+        let read = tokio::io::AsyncReadExt::read_to_end(&mut reader, &mut out).await;
+        read.map(|_| reader.spare()).map_err(|error| error.downcast().unwrap())
+    });
+    (out, result)
+}
 
 #[test]
 fn every_reader_gives_the_answer_of_the_reference() {
@@ -32,19 +73,18 @@ fn every_reader_gives_the_answer_of_the_reference() {
             },
         );
         assert_eq!(answers, (file.middle.clone(), file.chunks.clone()), "{}", file.name);
-        let mut out = Vec::new();
-        let result = Decryptor::new(keyring).threads(threads(3)).run(&file.bytes[..], &mut out);
-        let answer = match &result {
-            Ok(summary) => match summary.spare {
-                Some(Spare::Same) => "ok",
-                Some(Spare::Differs) => "spare-differs",
-                Some(Spare::Damaged) => "spare-damaged",
+        for (reader, (out, result)) in from_start(&mut Random(1), keyring, &file.bytes) {
+            let answer = match &result {
+                Ok(Some(Spare::Same)) => "ok",
+                Ok(Some(Spare::Differs)) => "spare-differs",
+                Ok(Some(Spare::Damaged)) => "spare-damaged",
+                Err(error) => name(error),
                 other => panic!("{other:?}"),
-            },
-            Err(error) => name(error),
-        };
-        assert_eq!(out, plaintext(out.len()));
-        assert_eq!(format!("{answer}:{}", out.len()), file.start, "{}", file.name);
+            };
+            assert_eq!(out, plaintext(out.len()));
+            let answer = format!("{answer}:{}", out.len());
+            assert_eq!(answer, file.start, "{reader}: {}", file.name);
+        }
     }
 }
 
@@ -91,14 +131,39 @@ fn slots_are_opened_only_if_asked() {
     let (key, bytes) = (MasterKey::from(answers.key), &file.bytes[..]);
     let keyring = Keyring::default().key(key.clone());
     for secret in [Secret::from(&key), Secret::from(&keyring)] {
-        let from_start = Decryptor::new(secret).run(bytes, Vec::new()).map(drop);
-        for result in [from_start, SeekReader::new(secret, bytes).map(drop)] {
+        let from_start = from_start(&mut Random(1), secret, bytes);
+        let results = from_start.into_iter().map(|(_, (_, result))| result.map(drop));
+        for result in results.chain([SeekReader::new(secret, bytes).map(drop)]) {
             let error = result.unwrap_err();
             assert_eq!(name(&error), "unsupported-header");
             assert!(error.to_string().contains("has key slots"), "{error}");
         }
     }
     assert!(SeekReader::new(&keyring.open_slots(), bytes).is_ok());
+}
+
+/// So that asynchronous programs leave it to another thread.
+#[test]
+fn stretching_and_unlocking_take_long() {
+    struct Nothing;
+    impl Unlock for Nothing {
+        fn unlock(&self, _: &[u8]) -> Result<Option<FileKey>, Box<dyn error::Error + Send + Sync>> {
+            Ok(None)
+        }
+    }
+    let passphrase = Keyring::default().passphrase(Passphrase::new("words"));
+    for (keyring, takes_long) in [
+        (Keyring::default().key([1; 32].into()).open_slots(), false),
+        (passphrase.clone(), true),
+        (passphrase.open_slots(), true),
+        (Keyring::default().unlock(Nothing), false),
+        (Keyring::default().unlock(Nothing).open_slots(), true),
+    ] {
+        let mut decoder = Decoder::new(&keyring, KdfLimits::default()).unwrap();
+        assert_eq!(decoder.cost(), 0);
+        decoder.push(&[0; HEADER_LEN]);
+        assert_eq!(decoder.cost() == usize::MAX, takes_long, "{keyring:?}");
+    }
 }
 
 /// Opening reads 4 KiB and the first frame, and then the last chunk.
@@ -127,6 +192,32 @@ fn reads_from_the_middle_are_few() {
     }
 }
 
+/// What each writer makes of a text. They take it in any pieces.
+fn written(
+    random: &mut Random,
+    slots: &[NewSlot<'_>],
+    algorithm: Algorithm,
+    text: &[u8],
+) -> Vec<Vec<u8>> {
+    let (size, mut file) = (ChunkSize::MIN, Vec::new());
+    let encryptor = Encryptor::with_slots(slots).algorithm(algorithm).chunk_size(size);
+    let summary = encryptor.threads(threads(2)).run(text, &mut file).unwrap();
+    assert_eq!(summary.spare, Some(Spare::Same));
+    let encoder = || Encoder::with_slots(slots, algorithm, size).unwrap();
+    let mut writer = EncryptWriter::with_slots(slots, algorithm, size, Vec::new()).unwrap();
+    writer.write_all(text).unwrap();
+    let mut files = vec![file, writer.finish().unwrap(), encode(random, encoder(), text)];
+    #[cfg(feature = "tokio")]
+    files.push(tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        use tokio::io::AsyncWriteExt;
+        let mut writer = palladion_file::tokio::EncryptWriter::from_encoder(encoder(), Vec::new());
+        writer.write_all(text).await.unwrap();
+        writer.shutdown().await.unwrap();
+        writer.into_inner()
+    }));
+    files
+}
+
 #[test]
 fn round_trip() {
     let (mine, words) = (MasterKey::from([1; 32]), Passphrase::new("words"));
@@ -137,24 +228,26 @@ fn round_trip() {
         with(Keyring::default().key(mine.clone())),
         with(Keyring::default().passphrase(words.clone())),
     ];
-    for algorithm in Algorithm::ALL {
-        for len in [0, 1, 1023, 1024, 1025, 40_000] {
-            let (text, mut file) = (plaintext(len), Vec::new());
-            let encryptor = Encryptor::with_slots(&slots).algorithm(algorithm);
-            let encryptor = encryptor.chunk_size(ChunkSize::MIN).threads(threads(2));
-            assert_eq!(encryptor.run(&text[..], &mut file).unwrap().spare, Some(Spare::Same));
-            assert_eq!(file.len(), 2 * Head::MIN_LEN + len + 36 * len.div_ceil(1024).max(1));
-            for ring in &rings {
-                let mut out = Vec::new();
-                let summary = Decryptor::new(ring).run(&file[..], &mut out).unwrap();
-                assert_eq!((summary.bytes, summary.spare), (len as u64, Some(Spare::Same)));
-                assert!(out == text);
-                let reader = SeekReader::new(ring, &file).unwrap();
-                assert_eq!(reader.len(), len as u64);
-                let mut end = vec![0; len.min(700)];
-                reader.read_at(&mut end, len.saturating_sub(700) as u64).unwrap();
-                assert!(text.ends_with(&end));
+    with_new_seeds(1, |random| {
+        for algorithm in Algorithm::ALL {
+            for len in [0, 1, 1023, 1024, 1025, 40_000] {
+                let text = plaintext(len);
+                for file in written(random, &slots, algorithm, &text) {
+                    let chunks = len.div_ceil(1024).max(1);
+                    assert_eq!(file.len(), 2 * Head::MIN_LEN + len + 36 * chunks);
+                    for ring in &rings {
+                        for (reader, (out, spare)) in from_start(random, ring, &file) {
+                            assert_eq!(spare.unwrap(), Some(Spare::Same), "{reader}");
+                            assert!(out == text, "{reader}: {len}");
+                        }
+                        let reader = SeekReader::new(ring, &file).unwrap();
+                        assert_eq!(reader.len(), len as u64);
+                        let mut end = vec![0; len.min(700)];
+                        reader.read_at(&mut end, len.saturating_sub(700) as u64).unwrap();
+                        assert!(text.ends_with(&end));
+                    }
+                }
             }
         }
-    }
+    });
 }

@@ -10,8 +10,12 @@ use ::tokio::io::{
     ReadBuf,
 };
 use ::tokio::runtime::Builder;
+use palladion_file::sans_io::Encoder;
+use palladion_file::slots::NewSlot;
 use palladion_file::tokio::{DecryptReader, EncryptWriter, SeekReader};
-use palladion_file::{Algorithm, ChunkSize, Encryptor, Error, KdfLimits, Passphrase};
+use palladion_file::{
+    Algorithm, ChunkSize, Encryptor, Error, KdfLimits, Keyring, Passphrase, Spare,
+};
 
 use crate::common::*;
 use crate::random::{Random, with_new_seeds};
@@ -437,6 +441,28 @@ fn an_error_of_a_chunk_that_was_given_up_is_forgotten() {
             }
         }
     });
+}
+
+#[test]
+fn key_slots() {
+    let keyring = Keyring::default().key(key()).open_slots();
+    for size in sizes() {
+        let text = text(3 * size.bytes() + 5);
+        on_tokio(async {
+            let algorithm = Algorithm::Aegis128X4;
+            let encoder = Encoder::with_slots(&[NewSlot::Key(&key())], algorithm, size).unwrap();
+            let mut writer = EncryptWriter::from_encoder(encoder, Slow::new(Vec::new()));
+            writer.write_all(&text).await.unwrap();
+            writer.shutdown().await.unwrap();
+            let file = writer.into_inner().bytes.into_inner();
+            let mut reader = DecryptReader::new(&keyring, Slow::new(file)).await.unwrap();
+            let mut out = Vec::new();
+            assert_eq!(reader.spare(), None);
+            reader.read_to_end(&mut out).await.unwrap();
+            assert_eq!(reader.spare(), Some(Spare::Same));
+            assert!(out == text);
+        });
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::decoder::Decoder;
 use crate::error::Error;
 use crate::kdf::KdfLimits;
 use crate::secret::Secret;
+use crate::summary::Spare;
 
 /// Decrypts a file while it is read from another asynchronous reader.
 ///
@@ -117,6 +118,16 @@ impl<R: AsyncRead + Unpin> DecryptReader<R> {
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
+    }
+
+    /// The spare of a file with [key slots](crate::slots), once the last read has ended; `None` for
+    /// other files. Warn if it is not [the same](Spare::Same).
+    #[must_use]
+    pub fn spare(&self) -> Option<Spare> {
+        match &self.state {
+            State::Here(decoder) => decoder.spare(),
+            _ => None,
+        }
     }
 }
 

@@ -60,7 +60,15 @@ impl<W: AsyncWrite + Unpin> EncryptWriter<W> {
         let secret = owned(secret);
         let begin = move || Encoder::new(&secret, algorithm, size, kdf);
         let encoder = elsewhere(begin).await.map_err(Error::Write)??;
-        Ok(Self { output, encoder, work: None })
+        Ok(Self::from_encoder(encoder, output))
+    }
+
+    /// Goes on with a file that was begun: for one with key slots, pass
+    /// [`Encoder::with_slots`]. Begin it on a thread for blocking work if there is a slot for a
+    /// passphrase or for age.
+    #[must_use]
+    pub fn from_encoder(encoder: Encoder, output: W) -> Self {
+        Self { output, encoder, work: None }
     }
 
     /// The writer below.
