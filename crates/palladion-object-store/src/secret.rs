@@ -19,10 +19,18 @@ pub(crate) enum Secrets {
 
 impl Secrets {
     pub fn get(&self, location: &Path) -> Result<OwnedSecret> {
-        match self {
-            Self::One(secret) => Ok(secret.clone()),
+        let secret = match self {
+            Self::One(secret) => secret.clone(),
             Self::ByPath(secret) => secret(location)
-                .map_err(|error| other(format!("{location}: cannot get the secret: {error}"))),
+                .map_err(|error| other(format!("{location}: cannot get the secret: {error}")))?,
+        };
+        match secret {
+            // Lengths and ranges are computed for objects without slots.
+            OwnedSecret::Keyring(keyring) if keyring.opens_slots() => Err(other(format!(
+                "{location}: a store has no objects with key slots: use a keyring that does not \
+                 open them"
+            ))),
+            secret => Ok(secret),
         }
     }
 

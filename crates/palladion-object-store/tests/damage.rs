@@ -8,7 +8,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{Error, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode};
 use palladion_file::{
-    Error as FileError, HEADER_LEN, KdfParams, MasterKey, OwnedSecret, Passphrase,
+    Error as FileError, HEADER_LEN, KdfParams, Keyring, MasterKey, OwnedSecret, Passphrase,
 };
 use palladion_object_store::{EncryptedStore, file_error};
 
@@ -330,6 +330,26 @@ async fn overwritten_by_a_shorter_object() {
         let got = store.get_opts(&path, options).await.unwrap().bytes().await.unwrap();
         assert_eq!(got, new[new.len() - 5..]);
     }
+}
+
+/// A keyring writes with its first key and reads with any. One that opens key slots is refused.
+#[tokio::test]
+async fn another_key() {
+    let (memory, new) = (Arc::new(InMemory::new()), MasterKey::generate().unwrap());
+    let store = |secret: OwnedSecret| EncryptedStore::new(memory.clone(), secret);
+    let keyring = Keyring::default().key(new.clone()).key(key());
+    let (old, rotating) = (store(key().into()), store(keyring.clone().into()));
+    let (a, b) = (Path::from("a"), Path::from("b"));
+    old.put(&a, text(9000).into()).await.unwrap();
+    rotating.put(&b, text(9000).into()).await.unwrap();
+    for path in [&a, &b] {
+        assert_eq!(rotating.get(path).await.unwrap().bytes().await.unwrap(), text(9000));
+        assert_eq!(rotating.get_range(path, 3..8000).await.unwrap(), text(9000)[3..8000]);
+    }
+    assert_eq!(store(new.into()).get_range(&b, 3..8).await.unwrap(), text(9000)[3..8]);
+    old.get(&b).await.unwrap_err();
+    let error = store(keyring.open_slots().into()).get_range(&a, 3..8).await.unwrap_err();
+    assert!(error.to_string().contains("a: a store has no objects with key slots"), "{error}");
 }
 
 /// An object that changes before each request is read all the same, with one request.

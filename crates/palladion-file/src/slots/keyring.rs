@@ -121,6 +121,12 @@ impl Keyring {
         self
     }
 
+    /// Whether [`open_slots`](Self::open_slots) was called.
+    #[must_use]
+    pub fn opens_slots(&self) -> bool {
+        self.opens_slots
+    }
+
     /// Adds what opens slots for age.
     #[must_use]
     pub fn unlock(mut self, unlock: impl Unlock + 'static) -> Self {
