@@ -135,31 +135,34 @@ pub struct FingerprintArgs {
     pub files: Vec<PathBuf>,
 }
 
-/// The key or passphrase.
+/// The keys and passphrases of new files.
 #[derive(clap::Args)]
-#[group(multiple = false)]
 pub struct SecretArgs {
-    /// The key file from keygen, or - for standard input [default: $PALLADION_KEY_FILE, or
-    /// ~/.config/palladion/key]
+    /// The key file from keygen, or - for standard input; can be repeated [default:
+    /// $PALLADION_KEY_FILE, or ~/.config/palladion/key]
     #[arg(short, long = "key", value_name = "KEYFILE")]
-    pub key_file: Option<PathBuf>,
+    key_files: Vec<PathBuf>,
     /// Ask for a passphrase, or generate one if none is typed
     #[arg(short, long)]
-    pub passphrase: bool,
-    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n)
+    passphrase: bool,
+    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n); can be
+    /// repeated
     #[arg(long, value_name = "FILE")]
-    pub passphrase_file: Option<PathBuf>,
+    passphrase_file: Vec<PathBuf>,
 }
 
 impl SecretArgs {
-    /// `None` means the default key file.
-    pub fn given(&self) -> Option<Given<'_>> {
-        match (&self.key_file, &self.passphrase_file) {
-            (Some(path), _) => Some((Kind::Key, Some(path))),
-            (_, Some(path)) => Some((Kind::Passphrase, Some(path))),
-            _ => self.passphrase.then_some((Kind::Passphrase, None)),
-        }
+    /// Empty means the default key file.
+    pub fn given(&self) -> Vec<Given<'_>> {
+        given(&self.key_files, &self.passphrase_file, self.passphrase)
     }
+}
+
+/// The secrets that the command line names, keys first: to try one costs nothing.
+fn given<'a>(keys: &'a [PathBuf], files: &'a [PathBuf], is_typed: bool) -> Vec<Given<'a>> {
+    let keys = keys.iter().map(|path| (Kind::Key, Some(path.as_path())));
+    let files = files.iter().map(|path| (Kind::Passphrase, Some(path.as_path())));
+    keys.chain(files).chain(is_typed.then_some((Kind::Passphrase, None))).collect()
 }
 
 /// The inputs, the output and the number of threads.
@@ -221,10 +224,7 @@ impl RingArgs {
 
     /// Empty means the default key file, or a passphrase to ask for.
     pub fn given(&self) -> Vec<Given<'_>> {
-        let keys = self.key_files.iter().map(|path| (Kind::Key, Some(path.as_path())));
-        let passphrases =
-            self.passphrase_file.iter().map(|path| (Kind::Passphrase, Some(path.as_path())));
-        keys.chain(passphrases).chain(self.passphrase.then_some((Kind::Passphrase, None))).collect()
+        given(&self.key_files, &self.passphrase_file, self.passphrase)
     }
 }
 
@@ -234,6 +234,10 @@ impl RingArgs {
 /// the date of its input, and its permissions as far as your umask allows. Nothing is overwritten
 /// without --force. Of several files, those that end in .pld are passed over. The sources describe
 /// the format in docs/file-format.md.
+///
+/// With several keys or passphrases, any one of them opens the file: it has a key slot for each.
+/// Such a file does not prove who wrote it: anyone who can open it could have. To see and change
+/// the slots, use palladion slots and palladion rewrap.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -244,7 +248,8 @@ Examples:
   tar c photos | palladion encrypt -k my.key > photos.tar.pld
   tar -I \"palladion encrypt\" -xf photos.tar.pld
   pass show backup | palladion encrypt -k - notes.txt
-  palladion encrypt -p --kdf-memory 1G notes.txt")]
+  palladion encrypt -p --kdf-memory 1G notes.txt
+  palladion encrypt -k my.key -k bob.key -p notes.txt")]
 pub struct EncryptArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -257,6 +262,20 @@ pub struct EncryptArgs {
     /// The size of a chunk: a power of two from 1K to 16M
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = chunk_size)]
     pub chunk_size: ChunkSize,
+    #[command(flatten)]
+    pub kdf: KdfArgs,
+    /// Write files with key slots also for one key or passphrase: palladion rewrap can then change
+    /// it, and add others
+    #[arg(long)]
+    pub slots: bool,
+    /// Decrypt instead, as palladion decrypt does: tar adds -d to a command to unpack
+    #[arg(short, long)]
+    pub decrypt: bool,
+}
+
+/// The cost of a new passphrase.
+#[derive(clap::Args)]
+pub struct KdfArgs {
     /// How much memory Argon2id uses to turn a passphrase into a key, with K, M or G for units of
     /// 1024; to decrypt with more than 1G, an option is needed [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
@@ -265,14 +284,11 @@ pub struct EncryptArgs {
     /// with more than 4 over 1G, an option is needed [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     kdf_passes: Option<u32>,
-    /// Decrypt instead, as palladion decrypt does: tar adds -d to a command to unpack
-    #[arg(short, long)]
-    pub decrypt: bool,
 }
 
-impl EncryptArgs {
+impl KdfArgs {
     /// The cost of a passphrase, if an option says it.
-    pub fn kdf(&self) -> Option<KdfParams> {
+    pub fn given(&self) -> Option<KdfParams> {
         if self.kdf_memory.is_none() && self.kdf_passes.is_none() {
             return None;
         }

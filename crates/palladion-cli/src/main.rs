@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Command::Fingerprint(args) => keys::fingerprint(&args),
         Command::Encrypt(args) if args.decrypt => {
             let options = Options::default();
-            decrypt::run(args.secret.given().as_slice(), &options, &args.in_out)
+            decrypt::run(&args.secret.given(), &options, &args.in_out)
         }
         Command::Encrypt(args) => encrypt::run(&args),
         Command::Decrypt(args) => {
