@@ -67,6 +67,8 @@ pub enum Command {
     Cat(CatArgs),
     Info(InfoArgs),
     Verify(VerifyArgs),
+    Slots(SlotsArgs),
+    Rewrap(RewrapArgs),
     Mac(MacArgs),
     Raf(RafArgs),
     /// Lists the implementations of the ciphers and the one in use
@@ -437,6 +439,92 @@ impl VerifyArgs {
     pub fn reads_standard_input(&self) -> bool {
         reads_standard_input(&self.files)
     }
+}
+
+/// Lists the key slots of files, without a key
+///
+/// A file that was encrypted with several keys or passphrases has a slot for each, in two copies:
+/// at its beginning and at its end. The command prints the kind of each slot, how often the slots
+/// were changed, and whether the copies are the same. It cannot say whose the slots are, and
+/// nothing of this is verified.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  palladion slots notes.txt.pld
+
+Exit status:
+  4  a file is damaged or of another kind, or its two copies of the slots are not the same")]
+pub struct SlotsArgs {
+    /// Print an object in JSON for each file
+    #[arg(long)]
+    pub json: bool,
+    /// The files, which cannot be pipes
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// What shall open a file.
+#[derive(clap::Args)]
+pub struct ToArgs {
+    /// Make a slot for the key in this file; can be repeated
+    #[arg(long = "to-key", id = "to_key", value_name = "KEYFILE")]
+    key_files: Vec<PathBuf>,
+    /// Make a slot for a passphrase: ask for it, or generate one if none is typed
+    #[arg(long = "to-passphrase", id = "to_passphrase")]
+    passphrase: bool,
+    /// Make a slot for the passphrase in the first line of this file; can be repeated
+    #[arg(long = "to-passphrase-file", id = "to_passphrase_file", value_name = "FILE")]
+    passphrase_file: Vec<PathBuf>,
+}
+
+impl ToArgs {
+    pub fn given(&self) -> Vec<Given<'_>> {
+        given(&self.key_files, &self.passphrase_file, self.passphrase)
+    }
+}
+
+/// Changes which keys and passphrases open files
+///
+/// For files with key slots. Whatever the size of a file, only its slots are written, in place, and
+/// a crash leaves the old or the new secrets in force. A file whose slots need more room is written
+/// anew.
+///
+/// The file then has exactly the slots that --to-key and --to-passphrase say, or with --add also
+/// those that it had. The other options say what opens it now, as for palladion decrypt.
+///
+/// This does not lock anyone out who could open the file before: old copies of it open as before,
+/// and the key of its data stays the same. For that, encrypt it again.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion rewrap --add --to-key bob.key notes.txt.pld
+  palladion rewrap -k old.key -k new.key --to-key new.key *.pld
+  palladion rewrap -p --to-passphrase letter.txt.pld
+  palladion rewrap --repair notes.txt.pld
+
+Exit status:
+  3  wrong key or passphrase
+  4  a file is damaged or of another kind")]
+pub struct RewrapArgs {
+    #[command(flatten)]
+    pub ring: RingArgs,
+    #[command(flatten)]
+    pub to: ToArgs,
+    /// Keep the slots that are there
+    #[arg(long)]
+    pub add: bool,
+    /// Keep the slots that your secret opens, and write both copies of them again if they are not
+    /// the same: one is damaged, or a change was interrupted
+    #[arg(long, conflicts_with_all = ["add", "to_key", "to_passphrase", "to_passphrase_file"])]
+    pub repair: bool,
+    /// Also if no secret that opens the files now will open them afterwards
+    #[arg(short, long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub kdf: KdfArgs,
+    /// The files, which cannot be pipes
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
 }
 
 /// Prints or checks message authentication codes of files

@@ -77,6 +77,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
                 }
             }
         })?;
+        sealed.note_slots();
         match salvaged {
             Some(salvaged) => conclude(salvaged, &input, output),
             None => Ok((output, After::of(path.filter(|_| in_out.rm), input))),

@@ -112,6 +112,9 @@ impl Failure {
         let usual = error.hint().unwrap_or_default();
         let hint = match error {
             Error::NeedsKey => "use -k KEYFILE",
+            Error::NoSlot => {
+                "try the other secrets that you have; palladion slots FILE shows what opens it"
+            }
             Error::NeedsPassphrase => "use -p or --passphrase-file FILE",
             Error::KdfMemory => "close other programs, or use a machine with more memory",
             // Without a whole header, nothing can be saved.

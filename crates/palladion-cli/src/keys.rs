@@ -51,6 +51,14 @@ impl OwnSecret {
         })
     }
 
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (OwnSecret::Key(one), OwnSecret::Key(other)) => one == other,
+            (OwnSecret::Passphrase(one), OwnSecret::Passphrase(other)) => one == other,
+            _ => false,
+        }
+    }
+
     /// Returns a key slot to be made, with this cost if it is a passphrase.
     pub fn new_slot(&self, kdf: KdfParams) -> Result<NewSlot<'_>> {
         match self {
@@ -527,7 +535,7 @@ fn ask_once(
     };
     let bytes = |text: &str| Zeroizing::new(text.as_bytes().to_vec());
     let first = match (new, file) {
-        (true, _) => "Passphrase (empty: generate one): ",
+        (true, _) => "New passphrase (empty: generate one): ",
         (false, Some(file)) => &format!("Passphrase for {file}: "),
         (false, None) => "Passphrase: ",
     };

@@ -24,9 +24,11 @@ mod pages;
 mod pieces;
 mod progress;
 mod raf;
+mod rewrap;
 mod ring;
 mod salvage;
 mod sealed;
+mod slots;
 mod speed;
 mod streams;
 mod terminal;
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
         }
         Command::Cat(args) => cat::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Slots(args) => slots::list(&args),
+        Command::Rewrap(args) => rewrap::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Mac(args) => mac::run(&args),
         Command::Raf(args) => raf::run(&args.command),

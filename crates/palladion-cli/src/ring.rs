@@ -3,7 +3,7 @@
 use palladion_file::{Error, KdfLimits, KdfParams, Keyring};
 use palladion_output::Identity;
 
-use crate::failure::{Failure, Result, note, tell};
+use crate::failure::{Failure, Result, tell};
 use crate::input::is_standard_input;
 use crate::keys::{MOST_TRIES, OwnSecret, Source};
 use crate::sealed::Sealed;
@@ -65,6 +65,20 @@ impl Ring {
         })
     }
 
+    /// Returns whether this secret is one of those given, or in the default key file.
+    pub fn holds(&mut self, secret: &OwnSecret) -> Result<bool> {
+        let mut default = Source::open(None, self.data_is_standard_input, false).ok();
+        if self.is_default && self.sources.is_empty() {
+            self.sources.extend(default.take()); // which may be a pipe, and is read once
+        }
+        for source in self.sources.iter_mut().chain(&mut default) {
+            if source.secret()?.is_same(secret) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The files that hold the secrets, with their names in messages.
     pub fn files(&self) -> Vec<(&str, &Identity)> {
         self.sources.iter().filter_map(Source::as_input).collect()
@@ -121,12 +135,6 @@ impl Ring {
                 }
                 done => done,
             };
-            if sealed.head.is_some() && !matches!(done, Err(Error::KdfTooCostly { .. })) {
-                note(&format!(
-                    "note: {} has key slots: anyone who can open it could have written it",
-                    sealed.name
-                ));
-            }
             return done.map_err(|error| {
                 let failure = Failure::file(&error, sealed.name, output);
                 match (error, sealed.costs().max_by_key(|kdf| kdf.memory_kib())) {

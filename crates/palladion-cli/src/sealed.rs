@@ -8,7 +8,7 @@ use palladion_file::{
     Algorithm, ChunkSize, Error, HEADER_LEN, Info, KdfParams, MAGIC, SecretKind, Spare,
 };
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, note};
 use crate::foreign;
 use crate::input::RandomAccess;
 
@@ -54,7 +54,9 @@ impl<'a> Sealed<'a> {
             match error {
                 Error::NotPalladion => {}
                 // Such a transfer changes the ends of lines in the magic.
-                Error::HeaderDamaged if header.get(10) == Some(&2) => return failure.hint(REPAIR),
+                Error::HeaderDamaged if header.get(10) == Some(&2) => {
+                    return failure.hint(format!("{REPAIR}, or read it with palladion cat"));
+                }
                 Error::HeaderDamaged if header.starts_with(&MAGIC) => {
                     let hint = "fetch it again, or restore a backup: without its first 128 bytes, \
                                 nothing can be read";
@@ -73,13 +75,38 @@ impl<'a> Sealed<'a> {
         Ok(Self { header, ..sealed })
     }
 
-    /// Like [`read`](Self::read). If a file with key slots has a damaged head, takes its spare.
+    /// Like [`read`](Self::read), but takes both copies of key slots.
     pub fn read_at_any_offset(file: &'a RandomAccess, instead: &str) -> Result<Self> {
         let RandomAccess { file, name, .. } = file;
-        Self::read(file, name, instead).or_else(|failure| match Copies::read(file) {
-            Ok(Copies { spare: Ok(spare), .. }) => Ok(Self::with_slots(name, spare)),
-            _ => Err(failure),
-        })
+        match Self::read(file, name, instead) {
+            Ok(sealed) if sealed.head.is_none() => Ok(sealed),
+            read => Copies::read(file).and_then(|copies| Self::of_copies(name, copies)).or(read),
+        }
+    }
+
+    /// A file with key slots, which a secret in either copy opens.
+    pub fn of_copies(name: &'a str, copies: Copies) -> std::result::Result<Self, Error> {
+        let (head, other) = match copies {
+            Copies { head: Ok(head), spare, .. } => (head, spare.ok()),
+            Copies { spare: Ok(spare), .. } => (spare, None),
+            Copies { head: Err(error), .. } => return Err(error),
+        };
+        let mut sealed = Self::with_slots(name, head);
+        let slots = other.iter().flat_map(Head::slots);
+        let more = slots.map(|slot| slot.kind()).filter(|kind| !sealed.secrets.contains(kind));
+        let more: Vec<_> = more.collect();
+        sealed.secrets.extend(more);
+        Ok(sealed)
+    }
+
+    /// Says what a file with key slots that was opened does not prove.
+    pub fn note_slots(&self) {
+        if self.head.is_some() {
+            let name = self.name;
+            note(&format!(
+                "note: {name} has key slots: anyone who can open it could have written it"
+            ));
+        }
     }
 
     fn without_slots(name: &'a str, info: &Info) -> Self {
@@ -91,7 +118,7 @@ impl<'a> Sealed<'a> {
         Self { name, algorithm, chunk_size, secrets: vec![secret], head: None, header: vec![] }
     }
 
-    pub fn with_slots(name: &'a str, head: Head) -> Self {
+    fn with_slots(name: &'a str, head: Head) -> Self {
         let (algorithm, chunk_size) = (head.algorithm(), head.chunk_size());
         let secrets = head.slots().iter().map(|slot| slot.kind()).collect();
         Self { name, algorithm, chunk_size, secrets, head: Some(head), header: vec![] }

@@ -50,6 +50,7 @@ fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Resul
         // A wrong secret is noticed before anything after the header is read.
         decryptor.run(sealed.header.as_slice().chain(input.reader()), io::sink())
     })?;
+    sealed.note_slots();
     match sealed.check_spare(summary.spare) {
         Some(problem) => {
             Err(Failure::damaged(problem)
