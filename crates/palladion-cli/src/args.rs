@@ -67,6 +67,8 @@ pub enum Command {
     Cat(CatArgs),
     Info(InfoArgs),
     Verify(VerifyArgs),
+    Slots(SlotsArgs),
+    Rewrap(RewrapArgs),
     Mac(MacArgs),
     Raf(RafArgs),
     /// Lists the implementations of the ciphers and the one in use
@@ -135,31 +137,34 @@ pub struct FingerprintArgs {
     pub files: Vec<PathBuf>,
 }
 
-/// The key or passphrase.
+/// The keys and passphrases of new files.
 #[derive(clap::Args)]
-#[group(multiple = false)]
 pub struct SecretArgs {
-    /// The key file from keygen, or - for standard input [default: $PALLADION_KEY_FILE, or
-    /// ~/.config/palladion/key]
+    /// The key file from keygen, or - for standard input; can be repeated [default:
+    /// $PALLADION_KEY_FILE, or ~/.config/palladion/key]
     #[arg(short, long = "key", value_name = "KEYFILE")]
-    pub key_file: Option<PathBuf>,
+    key_files: Vec<PathBuf>,
     /// Ask for a passphrase, or generate one if none is typed
     #[arg(short, long)]
-    pub passphrase: bool,
-    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n)
+    passphrase: bool,
+    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n); can be
+    /// repeated
     #[arg(long, value_name = "FILE")]
-    pub passphrase_file: Option<PathBuf>,
+    passphrase_file: Vec<PathBuf>,
 }
 
 impl SecretArgs {
-    /// `None` means the default key file.
-    pub fn given(&self) -> Option<Given<'_>> {
-        match (&self.key_file, &self.passphrase_file) {
-            (Some(path), _) => Some((Kind::Key, Some(path))),
-            (_, Some(path)) => Some((Kind::Passphrase, Some(path))),
-            _ => self.passphrase.then_some((Kind::Passphrase, None)),
-        }
+    /// Empty means the default key file.
+    pub fn given(&self) -> Vec<Given<'_>> {
+        given(&self.key_files, &self.passphrase_file, self.passphrase)
     }
+}
+
+/// The secrets that the command line names, keys first: to try one costs nothing.
+fn given<'a>(keys: &'a [PathBuf], files: &'a [PathBuf], is_typed: bool) -> Vec<Given<'a>> {
+    let keys = keys.iter().map(|path| (Kind::Key, Some(path.as_path())));
+    let files = files.iter().map(|path| (Kind::Passphrase, Some(path.as_path())));
+    keys.chain(files).chain(is_typed.then_some((Kind::Passphrase, None))).collect()
 }
 
 /// The inputs, the output and the number of threads.
@@ -221,10 +226,7 @@ impl RingArgs {
 
     /// Empty means the default key file, or a passphrase to ask for.
     pub fn given(&self) -> Vec<Given<'_>> {
-        let keys = self.key_files.iter().map(|path| (Kind::Key, Some(path.as_path())));
-        let passphrases =
-            self.passphrase_file.iter().map(|path| (Kind::Passphrase, Some(path.as_path())));
-        keys.chain(passphrases).chain(self.passphrase.then_some((Kind::Passphrase, None))).collect()
+        given(&self.key_files, &self.passphrase_file, self.passphrase)
     }
 }
 
@@ -234,6 +236,10 @@ impl RingArgs {
 /// the date of its input, and its permissions as far as your umask allows. Nothing is overwritten
 /// without --force. Of several files, those that end in .pld are passed over. The sources describe
 /// the format in docs/file-format.md.
+///
+/// With several keys or passphrases, any one of them opens the file: it has a key slot for each.
+/// Such a file does not prove who wrote it: anyone who can open it could have. To see and change
+/// the slots, use palladion slots and palladion rewrap.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -244,7 +250,8 @@ Examples:
   tar c photos | palladion encrypt -k my.key > photos.tar.pld
   tar -I \"palladion encrypt\" -xf photos.tar.pld
   pass show backup | palladion encrypt -k - notes.txt
-  palladion encrypt -p --kdf-memory 1G notes.txt")]
+  palladion encrypt -p --kdf-memory 1G notes.txt
+  palladion encrypt -k my.key -k bob.key -p notes.txt")]
 pub struct EncryptArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -257,6 +264,20 @@ pub struct EncryptArgs {
     /// The size of a chunk: a power of two from 1K to 16M
     #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = chunk_size)]
     pub chunk_size: ChunkSize,
+    #[command(flatten)]
+    pub kdf: KdfArgs,
+    /// Write files with key slots also for one key or passphrase: palladion rewrap can then change
+    /// it, and add others
+    #[arg(long)]
+    pub slots: bool,
+    /// Decrypt instead, as palladion decrypt does: tar adds -d to a command to unpack
+    #[arg(short, long)]
+    pub decrypt: bool,
+}
+
+/// The cost of a new passphrase.
+#[derive(clap::Args)]
+pub struct KdfArgs {
     /// How much memory Argon2id uses to turn a passphrase into a key, with K, M or G for units of
     /// 1024; to decrypt with more than 1G, an option is needed [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
@@ -265,14 +286,11 @@ pub struct EncryptArgs {
     /// with more than 4 over 1G, an option is needed [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     kdf_passes: Option<u32>,
-    /// Decrypt instead, as palladion decrypt does: tar adds -d to a command to unpack
-    #[arg(short, long)]
-    pub decrypt: bool,
 }
 
-impl EncryptArgs {
+impl KdfArgs {
     /// The cost of a passphrase, if an option says it.
-    pub fn kdf(&self) -> Option<KdfParams> {
+    pub fn given(&self) -> Option<KdfParams> {
         if self.kdf_memory.is_none() && self.kdf_passes.is_none() {
             return None;
         }
@@ -421,6 +439,92 @@ impl VerifyArgs {
     pub fn reads_standard_input(&self) -> bool {
         reads_standard_input(&self.files)
     }
+}
+
+/// Lists the key slots of files, without a key
+///
+/// A file that was encrypted with several keys or passphrases has a slot for each, in two copies:
+/// at its beginning and at its end. The command prints the kind of each slot, how often the slots
+/// were changed, and whether the copies are the same. It cannot say whose the slots are, and
+/// nothing of this is verified.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Example:
+  palladion slots notes.txt.pld
+
+Exit status:
+  4  a file is damaged or of another kind, or its two copies of the slots are not the same")]
+pub struct SlotsArgs {
+    /// Print an object in JSON for each file
+    #[arg(long)]
+    pub json: bool,
+    /// The files, which cannot be pipes
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+/// What shall open a file.
+#[derive(clap::Args)]
+pub struct ToArgs {
+    /// Make a slot for the key in this file; can be repeated
+    #[arg(long = "to-key", id = "to_key", value_name = "KEYFILE")]
+    key_files: Vec<PathBuf>,
+    /// Make a slot for a passphrase: ask for it, or generate one if none is typed
+    #[arg(long = "to-passphrase", id = "to_passphrase")]
+    passphrase: bool,
+    /// Make a slot for the passphrase in the first line of this file; can be repeated
+    #[arg(long = "to-passphrase-file", id = "to_passphrase_file", value_name = "FILE")]
+    passphrase_file: Vec<PathBuf>,
+}
+
+impl ToArgs {
+    pub fn given(&self) -> Vec<Given<'_>> {
+        given(&self.key_files, &self.passphrase_file, self.passphrase)
+    }
+}
+
+/// Changes which keys and passphrases open files
+///
+/// For files with key slots. Whatever the size of a file, only its slots are written, in place, and
+/// a crash leaves the old or the new secrets in force. A file whose slots need more room is written
+/// anew.
+///
+/// The file then has exactly the slots that --to-key and --to-passphrase say, or with --add also
+/// those that it had. The other options say what opens it now, as for palladion decrypt.
+///
+/// This does not lock anyone out who could open the file before: old copies of it open as before,
+/// and the key of its data stays the same. For that, encrypt it again.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion rewrap --add --to-key bob.key notes.txt.pld
+  palladion rewrap -k old.key -k new.key --to-key new.key *.pld
+  palladion rewrap -p --to-passphrase letter.txt.pld
+  palladion rewrap --repair notes.txt.pld
+
+Exit status:
+  3  wrong key or passphrase
+  4  a file is damaged or of another kind")]
+pub struct RewrapArgs {
+    #[command(flatten)]
+    pub ring: RingArgs,
+    #[command(flatten)]
+    pub to: ToArgs,
+    /// Keep the slots that are there
+    #[arg(long)]
+    pub add: bool,
+    /// Keep the slots that your secret opens, and write both copies of them again if they are not
+    /// the same: one is damaged, or a change was interrupted
+    #[arg(long, conflicts_with_all = ["add", "to_key", "to_passphrase", "to_passphrase_file"])]
+    pub repair: bool,
+    /// Also if no secret that opens the files now will open them afterwards
+    #[arg(short, long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub kdf: KdfArgs,
+    /// The files, which cannot be pipes
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
 }
 
 /// Prints or checks message authentication codes of files

@@ -28,7 +28,7 @@ pub fn run(args: &CatArgs) -> Result<()> {
     let mut ring = Ring::open(&args.ring.given(), args.reads_standard_input(), limits)?;
     let mut sealed = Vec::with_capacity(files.len());
     for file in &files {
-        let header = Sealed::read(&file.file, &file.name, "cat")?;
+        let header = Sealed::read_at_any_offset(file, "cat")?;
         ring.check(&header)?;
         sealed.push(header);
     }
@@ -58,6 +58,7 @@ fn copy(
     let limits = args.ring.kdf_limits();
     let mut reader =
         ring.unlock(sealed, &output.name, |secret| SeekReader::with_limits(secret, &limits, file))?;
+    sealed.note_slots();
     if let Some(threads) = args.threads.threads {
         reader = reader.threads(threads);
     }

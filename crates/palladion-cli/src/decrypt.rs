@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::ring::Ring;
 use crate::salvage::Found;
-use crate::sealed::Sealed;
+use crate::sealed::{REPAIR, Sealed};
 use crate::values::Given;
 
 /// What `decrypt` does besides.
@@ -37,7 +37,13 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
         input.begin();
         let sealed = Sealed::read(input.reader(), &input.name, "export")?;
         ring.check(&sealed)?;
-        if sealed.needs_passphrase() {
+        if options.salvage && sealed.head.is_some() {
+            let message = format!("{}: a file with key slots cannot be salvaged", input.name);
+            return Err(
+                Failure::new(message).hint("palladion cat writes the parts of it that are intact")
+            );
+        }
+        if sealed.takes_passphrase() {
             batch.commit(false); // the user may be asked, and deriving a key takes its time
         }
         let output = naming.open(&input, &ring.files(), path)?;
@@ -62,10 +68,16 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
                     .map(Some),
                 None => {
                     let writer = Impatient { input: &input, output: &output, bar };
-                    decryptor.run(file, writer).map(|_| None)
+                    decryptor.run(file, writer).map(|summary| {
+                        if let Some(problem) = sealed.check_spare(summary.spare) {
+                            tell(&format!("warning: {problem}; {REPAIR}"));
+                        }
+                        None
+                    })
                 }
             }
         })?;
+        sealed.note_slots();
         match salvaged {
             Some(salvaged) => conclude(salvaged, &input, output),
             None => Ok((output, After::of(path.filter(|_| in_out.rm), input))),

@@ -19,9 +19,10 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
     let _hidden = terminal::Hidden;
     let EncryptArgs { secret, in_out, .. } = args;
     let naming = Naming::encrypted(in_out)?;
-    let mut source = Source::open(secret.given(), in_out.reads_standard_input(), true)?;
-    let kdf = args.kdf();
-    if kdf.is_some() && !source.is_passphrase() {
+    let mut sources = Source::open_new(&secret.given(), in_out.reads_standard_input())?;
+    let kdf = args.kdf.given();
+    let has_passphrase = sources.iter().any(Source::is_passphrase);
+    if kdf.is_some() && !has_passphrase {
         return Err(Failure::usage("--kdf-memory and --kdf-passes are for a passphrase")
             .hint("leave them out, or use -p"));
     }
@@ -29,26 +30,36 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         tell(&format!("warning: to decrypt with so costly a passphrase, use {}", allowing(&kdf)));
     }
     batch::run(&naming, |path, label, batch| {
-        if source.is_passphrase() {
+        if has_passphrase {
             batch.commit(false); // deriving a key takes its time
         }
         check_one_of(in_out.files.len(), path)?;
         let input = Input::open(path)?;
-        let output = naming.open(&input, source.as_input().as_slice(), path)?;
+        let secrets: Vec<_> = sources.iter().filter_map(Source::as_input).collect();
+        let output = naming.open(&input, &secrets, path)?;
         if output.is_terminal() && in_out.output.is_none() {
             return Err(Failure::usage("refusing to write binary data to a terminal")
                 .hint("name a file to encrypt, pipe the output, or force it with -o -"));
         }
-        source.secret().map_err(Failure::of_all_files)?;
-        source.refuse(&input)?;
-        let secret = source.secret()?;
+        for source in &mut sources {
+            source.secret().map_err(Failure::of_all_files)?;
+            source.refuse(&input)?;
+        }
+        let secrets = sources.iter_mut().map(Source::secret).collect::<Result<Vec<_>>>()?;
+        let kdf = kdf.unwrap_or_default();
+        let slots =
+            secrets.iter().map(|secret| secret.new_slot(kdf)).collect::<Result<Vec<_>>>()?;
         input.begin();
         let mut progress = Progress::of_bytes(input.len, label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
-        let mut encryptor = Encryptor::new(secret.borrow()?)
+        let encryptor = match secrets[..] {
+            [secret] if !args.slots => Encryptor::new(secret.borrow()?),
+            _ => Encryptor::with_slots(&slots),
+        };
+        let mut encryptor = encryptor
             .algorithm(args.algorithm)
             .chunk_size(args.chunk_size)
-            .kdf(kdf.unwrap_or_default())
+            .kdf(kdf)
             .on_progress(|done| progress.set(done));
         if let Some(threads) = in_out.threads.threads {
             encryptor = encryptor.threads(threads);

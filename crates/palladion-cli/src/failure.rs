@@ -90,9 +90,11 @@ impl Failure {
         let (status, message) = match error {
             Error::Read(error) => return Self::io("read", input, error),
             Error::Write(error) => return Self::io("write", output, error),
-            Error::WrongKey | Error::WrongPassphrase | Error::NeedsKey | Error::NeedsPassphrase => {
-                (Status::WrongKey, format!("{input}: {error}"))
-            }
+            Error::WrongKey
+            | Error::WrongPassphrase
+            | Error::NoSlot
+            | Error::NeedsKey
+            | Error::NeedsPassphrase => (Status::WrongKey, format!("{input}: {error}")),
             Error::NotPalladion
             | Error::HeaderDamaged
             | Error::Truncated { .. }
@@ -100,6 +102,8 @@ impl Failure {
             | Error::TrailingData { .. } => (Status::Damaged, format!("{input}: {error}")),
             Error::UnsupportedVersion(_)
             | Error::UnsupportedHeader { .. }
+            | Error::NoRoomForSlots { .. }
+            | Error::CannotChangeSlots(_)
             | Error::KdfTooCostly { .. }
             | Error::KdfMemory => (Status::Failed, format!("{input}: {error}")),
             // The input is not the cause.
@@ -108,6 +112,9 @@ impl Failure {
         let usual = error.hint().unwrap_or_default();
         let hint = match error {
             Error::NeedsKey => "use -k KEYFILE",
+            Error::NoSlot => {
+                "try the other secrets that you have; palladion slots FILE shows what opens it"
+            }
             Error::NeedsPassphrase => "use -p or --passphrase-file FILE",
             Error::KdfMemory => "close other programs, or use a machine with more memory",
             // Without a whole header, nothing can be saved.

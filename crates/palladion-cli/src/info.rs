@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use palladion_file::sans_io::Layout;
-use palladion_file::{KdfParams, SecretKind};
+use palladion_file::slots::SlotKind;
+use palladion_file::{KdfParams, VERSION};
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Result, for_each};
@@ -49,7 +50,7 @@ struct Facts<'a> {
 
 impl<'a> Facts<'a> {
     fn new(path: &'a Path, sealed: &'a Sealed<'a>, on_disk: Option<u64>) -> Self {
-        let layout = on_disk.and_then(|len| Layout::of_file(sealed.info.chunk_size, len));
+        let layout = on_disk.and_then(|len| sealed.layout(len));
         Self { path, sealed, on_disk, layout }
     }
 
@@ -62,20 +63,22 @@ impl<'a> Facts<'a> {
     }
 
     fn to_text(&self) -> String {
-        let info = &self.sealed.info;
+        let sealed = self.sealed;
         let known = |number: Option<u64>| number.map_or("unknown".into(), |n| n.to_string());
-        let secret = match info.secret {
-            SecretKind::Passphrase(kdf) => &format!("passphrase ({})", cost(&kdf)),
-            _ => "key",
+        let secrets: Vec<_> = sealed.secrets.iter().map(text_of).collect();
+        let slots = match &sealed.head {
+            Some(head) => format!("key slots:   {}\n", head.slots().len()),
+            None => String::new(),
         };
         format!(
             "file:        {}\nversion:     {}\nalgorithm:   {}\nchunk size:  {}\n\
-             secret:      {secret}\nsize:        {}\nchunks:      {}\non disk:     {}\n\
+             {slots}secret:      {}\nsize:        {}\nchunks:      {}\non disk:     {}\n\
              verified:    nothing (info uses no key; see palladion verify)\n",
             printable(self.path.as_os_str().as_encoded_bytes()),
-            info.version,
-            info.algorithm,
-            info.chunk_size.bytes(),
+            VERSION,
+            sealed.algorithm,
+            sealed.chunk_size.bytes(),
+            secrets.join(", "),
             known(self.size()),
             known(self.chunks()),
             known(self.on_disk),
@@ -83,29 +86,46 @@ impl<'a> Facts<'a> {
     }
 
     fn to_json(&self) -> String {
-        let info = &self.sealed.info;
+        let sealed = self.sealed;
         let known = |number: Option<u64>| number.map_or("null".into(), |n| n.to_string());
-        let secret = match info.secret {
-            SecretKind::Passphrase(kdf) => &format!(
-                r#"{{"kind":"passphrase","kdf":"Argon2id","memory":{},"passes":{},"lanes":{}}}"#,
-                u64::from(kdf.memory_kib()) * 1024,
-                kdf.passes(),
-                kdf.lanes(),
-            ),
-            _ => r#"{"kind":"key"}"#,
-        };
+        let slots = sealed.head.as_ref().map(|head| head.slots().len() as u64);
         json_object(&[
             ("file", &*json(self.path.as_os_str().as_encoded_bytes())),
-            ("version", &info.version.to_string()),
-            ("algorithm", &json(info.algorithm.name().as_bytes())),
-            ("chunk_size", &info.chunk_size.bytes().to_string()),
-            ("secrets", &format!("[{secret}]")),
+            ("version", &VERSION.to_string()),
+            ("algorithm", &json(sealed.algorithm.name().as_bytes())),
+            ("chunk_size", &sealed.chunk_size.bytes().to_string()),
+            ("key_slots", &known(slots)),
+            ("secrets", &json_of(&sealed.secrets)),
             ("size", &known(self.size())),
             ("chunks", &known(self.chunks())),
             ("on_disk", &known(self.on_disk)),
             ("verified", "false"),
         ])
     }
+}
+
+/// What opens a file, or a slot of it.
+pub fn text_of(secret: &SlotKind) -> String {
+    match secret {
+        SlotKind::Key => "key".into(),
+        SlotKind::Passphrase(kdf) => format!("passphrase ({})", cost(kdf)),
+        SlotKind::Age => "age".into(),
+        _ => "unknown".into(),
+    }
+}
+
+/// The same as a list of objects.
+pub fn json_of(secrets: &[SlotKind]) -> String {
+    let objects = secrets.iter().map(|secret| match secret {
+        SlotKind::Passphrase(kdf) => format!(
+            r#"{{"kind":"passphrase","kdf":"Argon2id","memory":{},"passes":{},"lanes":{}}}"#,
+            u64::from(kdf.memory_kib()) * 1024,
+            kdf.passes(),
+            kdf.lanes(),
+        ),
+        other => format!(r#"{{"kind":"{}"}}"#, text_of(other)),
+    });
+    format!("[{}]", objects.collect::<Vec<_>>().join(","))
 }
 
 /// The cost of a passphrase.

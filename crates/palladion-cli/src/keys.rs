@@ -6,7 +6,8 @@ use std::fs::{self, DirBuilder};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use palladion_file::{KeyFileError, MasterKey, Passphrase, Secret};
+use palladion_file::slots::NewSlot;
+use palladion_file::{KdfParams, KeyFileError, Keyring, MasterKey, Passphrase, Secret};
 use palladion_output::{Identity, descriptor, open_to_others, refuse_inputs};
 use zeroize::Zeroizing;
 
@@ -40,6 +41,33 @@ pub enum OwnSecret {
 }
 
 impl OwnSecret {
+    /// Copies the secret to open a Palladion file, with key slots or without.
+    pub fn keyring(&self) -> Result<Keyring> {
+        let keyring = Keyring::default().open_slots();
+        Ok(match self.borrow()? {
+            Secret::Passphrase(passphrase) => keyring.passphrase(passphrase.clone()),
+            Secret::Key(key) => keyring.key(key.clone()),
+            _ => keyring,
+        })
+    }
+
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (OwnSecret::Key(one), OwnSecret::Key(other)) => one == other,
+            (OwnSecret::Passphrase(one), OwnSecret::Passphrase(other)) => one == other,
+            _ => false,
+        }
+    }
+
+    /// Returns a key slot to be made, with this cost if it is a passphrase.
+    pub fn new_slot(&self, kdf: KdfParams) -> Result<NewSlot<'_>> {
+        match self {
+            OwnSecret::Passphrase(passphrase) => Ok(NewSlot::Passphrase(passphrase, kdf)),
+            OwnSecret::Key(key) => Ok(NewSlot::Key(key)),
+            OwnSecret::RawKey { .. } => Err(Failure::usage("a key slot cannot hold a raw key")),
+        }
+    }
+
     /// Borrows the secret for a Palladion file.
     pub fn borrow(&self) -> Result<Secret<'_>> {
         match self {
@@ -209,6 +237,15 @@ impl Source {
         }
         source.file = path.map(|path| Input::open_as(&no_directory, Some(path))).transpose()?;
         Ok(source)
+    }
+
+    /// Opens the sources of secrets for new files; none given means the default key file.
+    pub fn open_new(given: &[Given<'_>], data_is_standard_input: bool) -> Result<Vec<Self>> {
+        let open = |given| Self::open(given, data_is_standard_input, true);
+        match given {
+            [] => Ok(vec![open(None)?]),
+            _ => given.iter().map(|given| open(Some(*given))).collect(),
+        }
     }
 
     /// A passphrase for an existing file, which the user types now. The prompt calls it `name`.
@@ -498,7 +535,7 @@ fn ask_once(
     };
     let bytes = |text: &str| Zeroizing::new(text.as_bytes().to_vec());
     let first = match (new, file) {
-        (true, _) => "Passphrase (empty: generate one): ",
+        (true, _) => "New passphrase (empty: generate one): ",
         (false, Some(file)) => &format!("Passphrase for {file}: "),
         (false, None) => "Passphrase: ",
     };

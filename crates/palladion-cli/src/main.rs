@@ -24,9 +24,11 @@ mod pages;
 mod pieces;
 mod progress;
 mod raf;
+mod rewrap;
 mod ring;
 mod salvage;
 mod sealed;
+mod slots;
 mod speed;
 mod streams;
 mod terminal;
@@ -59,7 +61,7 @@ fn main() -> ExitCode {
         Command::Fingerprint(args) => keys::fingerprint(&args),
         Command::Encrypt(args) if args.decrypt => {
             let options = Options::default();
-            decrypt::run(args.secret.given().as_slice(), &options, &args.in_out)
+            decrypt::run(&args.secret.given(), &options, &args.in_out)
         }
         Command::Encrypt(args) => encrypt::run(&args),
         Command::Decrypt(args) => {
@@ -68,6 +70,8 @@ fn main() -> ExitCode {
         }
         Command::Cat(args) => cat::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Slots(args) => slots::list(&args),
+        Command::Rewrap(args) => rewrap::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Mac(args) => mac::run(&args),
         Command::Raf(args) => raf::run(&args.command),

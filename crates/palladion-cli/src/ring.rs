@@ -1,6 +1,6 @@
 //! The secrets for decryption: each file takes the one that opens it.
 
-use palladion_file::{Error, KdfLimits, KdfParams, Secret, SecretKind};
+use palladion_file::{Error, KdfLimits, KdfParams, Keyring};
 use palladion_output::Identity;
 
 use crate::failure::{Failure, Result, tell};
@@ -13,6 +13,13 @@ use crate::values::{Given, Kind, in_units};
 /// The option that allows a file the cost of its passphrase.
 pub fn allowing(kdf: &KdfParams) -> String {
     format!("--max-kdf-memory {}", in_units(KdfLimits::for_params(kdf).memory_kib))
+}
+
+fn too_costly(failure: Failure, kdf: &KdfParams) -> Failure {
+    failure.hint(format!(
+        "few files need so much, and a hostile one can ask for anything; if you trust it, use {}",
+        allowing(kdf)
+    ))
 }
 
 pub struct Ring {
@@ -58,48 +65,56 @@ impl Ring {
         })
     }
 
+    /// Returns whether this secret is one of those given, or in the default key file.
+    pub fn holds(&mut self, secret: &OwnSecret) -> Result<bool> {
+        let mut default = Source::open(None, self.data_is_standard_input, false).ok();
+        if self.is_default && self.sources.is_empty() {
+            self.sources.extend(default.take()); // which may be a pipe, and is read once
+        }
+        for source in self.sources.iter_mut().chain(&mut default) {
+            if source.secret()?.is_same(secret) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The files that hold the secrets, with their names in messages.
     pub fn files(&self) -> Vec<(&str, &Identity)> {
         self.sources.iter().filter_map(Source::as_input).collect()
     }
 
-    /// Fails if there is no secret of the kind that a file needs, or if its passphrase costs too
-    /// much. Opens the default key file if it needs that. Call it before [`unlock`](Self::unlock).
+    /// Fails if there is no secret of a kind that a file takes, or if its passphrase costs too
+    /// much. Opens the default key file if it takes that. Call it before [`unlock`](Self::unlock).
     pub fn check(&mut self, sealed: &Sealed<'_>) -> Result<()> {
         let failed = |error| Failure::file(&error, sealed.name, "the output");
-        self.check_kind(sealed.needs_passphrase(), failed)?;
-        match &sealed.info.secret {
-            SecretKind::Passphrase(kdf) => self.limits.check(kdf).map_err(|error| {
-                failed(error).hint(format!(
-                    "few files need so much, and a hostile one can ask for anything; if you trust \
-                     it, use {}",
-                    allowing(kdf)
-                ))
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    fn check_kind(
-        &mut self,
-        needs_passphrase: bool,
-        failed: impl Fn(Error) -> Failure,
-    ) -> Result<()> {
-        if self.fitting(needs_passphrase).next().is_some() || needs_passphrase && self.asks {
-            return Ok(());
-        }
-        match (self.is_default, needs_passphrase) {
-            (true, _) => {
-                self.sources.push(Source::open(None, self.data_is_standard_input, false)?);
-                Ok(())
+        let (key, passphrase) = (sealed.takes_key(), sealed.takes_passphrase());
+        if self.is_default && key && !self.sources.iter().any(|source| !source.is_passphrase()) {
+            match Source::open(None, self.data_is_standard_input, false) {
+                Ok(source) => self.sources.push(source),
+                Err(failure) if !passphrase => return Err(failure),
+                Err(_) => {} // the user is asked for a passphrase
             }
-            (false, true) => Err(failed(Error::NeedsPassphrase)),
-            (false, false) => Err(failed(Error::NeedsKey)),
+        }
+        if self.fitting(sealed).next().is_none() && !(passphrase && self.asks) {
+            return Err(match (key, passphrase) {
+                (_, true) => failed(Error::NeedsPassphrase),
+                (true, _) => failed(Error::NeedsKey),
+                _ => failed(Error::NoSlot).hint("it has no slot for a key or a passphrase"),
+            });
+        }
+        // A slot that costs too much is left out: another may open the file.
+        match sealed.costs().next().filter(|_| sealed.head.is_none()) {
+            Some(kdf) => self.limits.check(&kdf).map_err(|error| too_costly(failed(error), &kdf)),
+            None => Ok(()),
         }
     }
 
-    fn fitting(&mut self, needs_passphrase: bool) -> impl Iterator<Item = &mut Source> {
-        self.sources.iter_mut().filter(move |source| source.is_passphrase() == needs_passphrase)
+    /// The sources of secrets of the kinds that a file takes.
+    fn fitting(&mut self, sealed: &Sealed<'_>) -> impl Iterator<Item = &mut Source> {
+        let (key, passphrase) = (sealed.takes_key(), sealed.takes_passphrase());
+        let fits = move |source: &Source| if source.is_passphrase() { passphrase } else { key };
+        self.sources.iter_mut().filter(move |source| fits(source))
     }
 
     /// Does the work with the secret that opens a file: tries one after the other until one is not
@@ -108,39 +123,44 @@ impl Ring {
         &mut self,
         sealed: &Sealed<'_>,
         output: &str,
-        mut work: impl FnMut(Secret<'_>) -> std::result::Result<T, Error>,
+        mut work: impl FnMut(&Keyring) -> std::result::Result<T, Error>,
     ) -> Result<T> {
         let _hidden = terminal::Hidden;
-        let needs_passphrase = sealed.needs_passphrase();
         let (mut tries, mut wrong) = (Tries::default(), Error::WrongKey);
-        while let Some(secret) = self.next(needs_passphrase, &mut tries, sealed.name)? {
-            match work(secret.borrow()?) {
-                Err(error @ (Error::WrongKey | Error::WrongPassphrase)) => wrong = error,
-                done => return done.map_err(|error| Failure::file(&error, sealed.name, output)),
-            }
+        while let Some(secret) = self.next(sealed, &mut tries)? {
+            let done = match work(&secret.keyring()?) {
+                Err(error @ (Error::WrongKey | Error::WrongPassphrase | Error::NoSlot)) => {
+                    wrong = error;
+                    continue;
+                }
+                done => done,
+            };
+            return done.map_err(|error| {
+                let failure = Failure::file(&error, sealed.name, output);
+                match (error, sealed.costs().max_by_key(|kdf| kdf.memory_kib())) {
+                    (Error::KdfTooCostly { .. }, Some(kdf)) => too_costly(failure, &kdf),
+                    _ => failure,
+                }
+            });
         }
         let failure = Failure::file(&wrong, sealed.name, output);
-        Err(match self.tried(needs_passphrase) {
+        Err(match self.tried(sealed) {
             Some(tried) => failure.detail(&tried),
             None => failure,
         })
     }
 
-    /// The next secret to try for a file, which messages call `name`. `None` if all were wrong.
-    fn next(
-        &mut self,
-        needs_passphrase: bool,
-        tries: &mut Tries,
-        name: &str,
-    ) -> Result<Option<&OwnSecret>> {
-        let known = self.fitting(needs_passphrase).count();
+    /// The next secret to try for a file. `None` if all were wrong.
+    fn next(&mut self, sealed: &Sealed<'_>, tries: &mut Tries) -> Result<Option<&OwnSecret>> {
+        let name = sealed.name;
+        let known = self.fitting(sealed).count();
         if tries.sources == known {
-            if !(needs_passphrase && self.asks && tries.asked < MOST_TRIES) {
+            if !(sealed.takes_passphrase() && self.asks && tries.asked < MOST_TRIES) {
                 return Ok(None);
             }
             if tries.asked > 0 {
                 tell(&format!("{name}: wrong passphrase, try again"));
-            } else if known > 0 {
+            } else if self.fitting(sealed).any(|source| source.is_passphrase()) {
                 tell(&format!("{name} has another passphrase"));
             }
             let typed = Source::typed(name).map_err(|failure| self.of_all_files(failure))?;
@@ -149,7 +169,7 @@ impl Ring {
         }
         tries.sources += 1;
         let (is_default, at) = (self.is_default, tries.sources - 1);
-        match self.fitting(needs_passphrase).nth(at).map(|source| source.secret()) {
+        match self.fitting(sealed).nth(at).map(|source| source.secret()) {
             Some(Err(failure)) if !is_default => Err(failure.of_all_files()),
             found => found.transpose(),
         }
@@ -161,8 +181,8 @@ impl Ring {
     }
 
     /// Returns what was tried for a file, if there is something to say about it.
-    fn tried(&mut self, needs_passphrase: bool) -> Option<String> {
-        let tried = self.fitting(needs_passphrase).filter_map(|source| source.tried());
+    fn tried(&mut self, sealed: &Sealed<'_>) -> Option<String> {
+        let tried = self.fitting(sealed).filter_map(|source| source.tried());
         let tried = tried.collect::<Vec<_>>().join(", ");
         (!tried.is_empty()).then(|| format!("tried {tried}"))
     }

@@ -2,31 +2,61 @@
 
 use std::io::Read;
 
-use palladion_file::{Error, HEADER_LEN, Info, MAGIC, SecretKind};
+use palladion_file::sans_io::Layout;
+use palladion_file::slots::{Copies, Head, SlotKind};
+use palladion_file::{
+    Algorithm, ChunkSize, Error, HEADER_LEN, Info, KdfParams, MAGIC, SecretKind, Spare,
+};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, note};
 use crate::foreign;
+use crate::input::RandomAccess;
+
+/// What to do about a damaged head, or a spare that is not the same.
+pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE";
 
 /// An encrypted file whose header was read. Nothing of it is verified.
 pub struct Sealed<'a> {
     /// The name in messages.
     pub name: &'a str,
-    pub info: Info,
+    pub algorithm: Algorithm,
+    pub chunk_size: ChunkSize,
+    /// The kinds of secrets that open it.
+    pub secrets: Vec<SlotKind>,
+    /// Its head, if it has key slots.
+    pub head: Option<Head>,
+    /// The bytes that were read.
     pub header: Vec<u8>,
 }
 
 impl<'a> Sealed<'a> {
     /// Reads the header of a file. For a RAF file, a hint names the command of `raf` to use
     /// instead.
-    pub fn read(reader: impl Read, name: &'a str, instead: &str) -> Result<Self> {
+    pub fn read(mut reader: impl Read, name: &'a str, instead: &str) -> Result<Self> {
         let mut header = Vec::with_capacity(HEADER_LEN);
-        let read = reader.take(HEADER_LEN as u64).read_to_end(&mut header);
-        read.map_err(|error| Failure::io("read", name, &error))?;
-        let info = Info::from_start(&header).map_err(|error| {
+        let mut read_to = |header: &mut Vec<u8>, len: usize| {
+            let more = (&mut reader).take((len - header.len()) as u64).read_to_end(header);
+            more.map(drop).map_err(|error| Failure::io("read", name, &error))
+        };
+        read_to(&mut header, HEADER_LEN)?;
+        let read = match Info::from_start(&header) {
+            Err(Error::UnsupportedHeader { field: "key source", value: 2 }) => {
+                read_to(&mut header, Head::START_LEN)?;
+                if let Ok(len) = Head::len_from_start(&header) {
+                    read_to(&mut header, len)?;
+                }
+                Head::parse(&header).map(|head| Self::with_slots(name, head))
+            }
+            read => read.map(|info| Self::without_slots(name, &info)),
+        };
+        let sealed = read.map_err(|error| {
             let failure = Failure::file(&error, name, "the output");
             match error {
                 Error::NotPalladion => {}
                 // Such a transfer changes the ends of lines in the magic.
+                Error::HeaderDamaged if header.get(10) == Some(&2) => {
+                    return failure.hint(format!("{REPAIR}, or read it with palladion cat"));
+                }
                 Error::HeaderDamaged if header.starts_with(&MAGIC) => {
                     let hint = "fetch it again, or restore a backup: without its first 128 bytes, \
                                 nothing can be read";
@@ -42,10 +72,89 @@ impl<'a> Sealed<'a> {
                 None => failure,
             }
         })?;
-        Ok(Self { name, info, header })
+        Ok(Self { header, ..sealed })
     }
 
-    pub fn needs_passphrase(&self) -> bool {
-        matches!(self.info.secret, SecretKind::Passphrase(_))
+    /// Like [`read`](Self::read), but takes both copies of key slots.
+    pub fn read_at_any_offset(file: &'a RandomAccess, instead: &str) -> Result<Self> {
+        let RandomAccess { file, name, .. } = file;
+        match Self::read(file, name, instead) {
+            Ok(sealed) if sealed.head.is_none() => Ok(sealed),
+            read => Copies::read(file).and_then(|copies| Self::of_copies(name, copies)).or(read),
+        }
+    }
+
+    /// A file with key slots, which a secret in either copy opens.
+    pub fn of_copies(name: &'a str, copies: Copies) -> std::result::Result<Self, Error> {
+        let (head, other) = match copies {
+            Copies { head: Ok(head), spare, .. } => (head, spare.ok()),
+            Copies { spare: Ok(spare), .. } => (spare, None),
+            Copies { head: Err(error), .. } => return Err(error),
+        };
+        let mut sealed = Self::with_slots(name, head);
+        let slots = other.iter().flat_map(Head::slots);
+        let more = slots.map(|slot| slot.kind()).filter(|kind| !sealed.secrets.contains(kind));
+        let more: Vec<_> = more.collect();
+        sealed.secrets.extend(more);
+        Ok(sealed)
+    }
+
+    /// Says what a file with key slots that was opened does not prove.
+    pub fn note_slots(&self) {
+        if self.head.is_some() {
+            let name = self.name;
+            note(&format!(
+                "note: {name} has key slots: anyone who can open it could have written it"
+            ));
+        }
+    }
+
+    fn without_slots(name: &'a str, info: &Info) -> Self {
+        let secret = match info.secret {
+            SecretKind::Passphrase(kdf) => SlotKind::Passphrase(kdf),
+            _ => SlotKind::Key,
+        };
+        let (algorithm, chunk_size) = (info.algorithm, info.chunk_size);
+        Self { name, algorithm, chunk_size, secrets: vec![secret], head: None, header: vec![] }
+    }
+
+    fn with_slots(name: &'a str, head: Head) -> Self {
+        let (algorithm, chunk_size) = (head.algorithm(), head.chunk_size());
+        let secrets = head.slots().iter().map(|slot| slot.kind()).collect();
+        Self { name, algorithm, chunk_size, secrets, head: Some(head), header: vec![] }
+    }
+
+    pub fn takes_key(&self) -> bool {
+        self.secrets.contains(&SlotKind::Key)
+    }
+
+    pub fn takes_passphrase(&self) -> bool {
+        self.costs().next().is_some()
+    }
+
+    /// The costs of its passphrases.
+    pub fn costs(&self) -> impl Iterator<Item = KdfParams> {
+        self.secrets.iter().filter_map(|secret| match secret {
+            SlotKind::Passphrase(kdf) => Some(*kdf),
+            _ => None,
+        })
+    }
+
+    /// Returns the places of the chunks, if a file can have this length.
+    pub fn layout(&self, file_len: u64) -> Option<Layout> {
+        match &self.head {
+            Some(head) => head.layout(file_len),
+            None => Layout::of_file(self.chunk_size, file_len),
+        }
+    }
+
+    /// Explains why the spare of the key slots is not the same as the head, if so.
+    pub fn check_spare(&self, spare: Option<Spare>) -> Option<String> {
+        let what = match spare {
+            None | Some(Spare::Same) => return None,
+            Some(Spare::Differs) => "differs from the first: a change was interrupted",
+            Some(_) => "is damaged or missing",
+        };
+        Some(format!("{}: the second copy of the key slots {what}", self.name))
     }
 }

@@ -10,7 +10,7 @@ use crate::failure::{Failure, Result, for_each};
 use crate::input::{Input, check_one_of};
 use crate::progress::{Progress, label};
 use crate::ring::Ring;
-use crate::sealed::Sealed;
+use crate::sealed::{REPAIR, Sealed};
 use crate::verdict::Verdict;
 
 /// `verify`.
@@ -39,7 +39,7 @@ fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Resul
     input.begin();
     let sealed = Sealed::read(input.reader(), &input.name, "verify")?;
     ring.check(&sealed)?;
-    ring.unlock(&sealed, "the output", |secret| {
+    let summary = ring.unlock(&sealed, "the output", |secret| {
         let mut progress = Progress::of_bytes(input.len, label);
         let mut decryptor = Decryptor::new(secret)
             .kdf_limits(args.ring.kdf_limits())
@@ -48,6 +48,14 @@ fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Resul
             decryptor = decryptor.threads(threads);
         }
         // A wrong secret is noticed before anything after the header is read.
-        decryptor.run(sealed.header.as_slice().chain(input.reader()), io::sink()).map(drop)
-    })
+        decryptor.run(sealed.header.as_slice().chain(input.reader()), io::sink())
+    })?;
+    sealed.note_slots();
+    match sealed.check_spare(summary.spare) {
+        Some(problem) => {
+            Err(Failure::damaged(problem)
+                .hint(format!("its data is complete and unchanged; {REPAIR}")))
+        }
+        None => Ok(()),
+    }
 }

@@ -9,6 +9,7 @@ mod keys;
 mod outputs;
 mod parts;
 mod raf;
+mod slots;
 #[cfg(unix)]
 mod waiting;
 mod windows;

@@ -272,7 +272,6 @@ fn wrong_usage() {
     bench.write("in", "secret");
     for args in [
         &["encrypt", "-o", "-", "in"][..],
-        &["encrypt", "-k", "key", "-p", "-o", "-", "in"],
         &["encrypt", "-k", "key", "--chunk-size", "3K", "-o", "-", "in"],
         &["encrypt", "-k", "key", "--algorithm", "aes", "-o", "-", "in"],
         &["encrypt", "-k", "key", "--threads", "0", "-o", "-", "in"],

@@ -341,7 +341,7 @@ fn passphrases_at_the_prompt() {
     let echo_is_on = |shown: &str| shown.ends_with("isig\r\necho\r\n");
 
     // Signals from the keyboard end the program, and the terminal is as before.
-    let first = "Passphrase (empty: generate one): ";
+    let first = "New passphrase (empty: generate one): ";
     for (key, status) in [("\x1c", 131), ("\x03", 130)] {
         if is_ignored(status - 128) {
             continue;
@@ -356,10 +356,10 @@ fn passphrases_at_the_prompt() {
         (first, "one\n"),
         ("Confirm passphrase: ", "two\n"),
         (
-            "the two passphrases differ, try again\r\nPassphrase (empty: generate one): ",
+            "the two passphrases differ, try again\r\nNew passphrase (empty: generate one): ",
             "a\x1b[D\n",
         ),
-        ("an arrow key, try again\r\nPassphrase (empty: generate one): ", " \n"),
+        ("an arrow key, try again\r\nNew passphrase (empty: generate one): ", " \n"),
     ];
     let shown = at_a_terminal(&bench, &ask, &dialog);
     assert!(shown.contains("error: the passphrase is empty but for spaces"), "{shown}");
@@ -392,6 +392,22 @@ fn passphrases_at_the_prompt() {
     let shown = at_a_terminal(&bench, open, &dialog);
     assert!(shown.contains("more.pld: OK\r\nin.pld: OK\r\n"), "{shown}");
     assert!(shown.ends_with("\r\ncret\r\n"), "{shown}");
+
+    // A file with key slots, without the default key that could open it too. Who types the new
+    // passphrase does not need --force.
+    let script = "\"$P\" encrypt -q -k key -p -o s.pld in; \"$P\" decrypt -q -o - s.pld; echo; \
+                  \"$P\" rewrap -q -p --to-passphrase s.pld; \"$P\" cat -q s.pld; echo";
+    let dialog = [
+        (first, "old\n"),
+        ("Confirm passphrase: ", "old\n"),
+        ("for \"s.pld\": ", "old\n"),
+        (first, "new\n"),
+        ("Confirm passphrase: ", "new\n"),
+        ("for \"s.pld\": ", "old\n"),
+        ("for \"s.pld\": ", "new\n"),
+    ];
+    let shown = at_a_terminal(&bench, script, &dialog);
+    assert!(shown.matches("secret\r\n").count() == 2, "{shown}");
 }
 
 #[cfg(target_os = "linux")]
@@ -502,7 +518,7 @@ fn passphrases_of_several_files_at_the_prompt() {
     }
     let import = "\"$P\" raf import -p a a.raf; \"$P\" raf cat -p a.raf; echo; echo status=$?";
     let dialog = [
-        ("Passphrase (empty", "one\n"),
+        ("New passphrase (empty", "one\n"),
         ("Confirm passphrase: ", "one\n"),
         ("Passphrase for \"a.raf\": ", "oen\n"),
         ("\"a.raf\": wrong passphrase, try again\r\nPassphrase for \"a.raf\": ", "one\n"),

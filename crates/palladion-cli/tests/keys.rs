@@ -132,13 +132,13 @@ fn fingerprints() {
 }
 
 #[cfg(unix)]
-fn chmod(bench: &Bench, name: &str, mode: u32) {
+pub fn chmod(bench: &Bench, name: &str, mode: u32) {
     let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
     std::fs::set_permissions(bench.path(name), permissions).unwrap();
 }
 
 #[cfg(not(unix))]
-fn chmod(_: &Bench, _: &str, _: u32) {}
+pub fn chmod(_: &Bench, _: &str, _: u32) {}
 
 #[test]
 fn passphrases() {

@@ -36,6 +36,7 @@ mod rewrap;
 #[cfg(test)]
 mod tests;
 
+pub use copies::Copies;
 pub use head::{Head, Lock, MAX_PER_KIND, NewSlot, Slot, SlotKind};
 pub use keyring::{FileKey, Keyring, Unlock};
 pub use rewrap::{Plan, Rewrap};

@@ -9,15 +9,24 @@ use crate::header::{HEADER_LEN, Header, MAGIC};
 use crate::kdf::KdfLimits;
 use crate::read_at::ReadAt;
 
-/// The head and the spare of a file.
-pub(crate) struct Copies {
+/// The head and the spare of a file, read without a secret: nothing of them is authentic yet.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Copies {
+    /// The head, or why there is none.
     pub head: Result<Head, Error>,
+    /// The spare, or why there is none.
     pub spare: Result<Head, Error>,
-    pub file_len: u64,
+    pub(crate) file_len: u64,
 }
 
 impl Copies {
-    /// Reads both. Fails if this is no file with slots, or not a genuine one.
+    /// Reads both.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnsupportedVersion`], [`Error::UnsupportedHeader`], also if the file has no slots,
+    /// [`Error::HeaderDamaged`] if both are intact but not of one file, and [`Error::Read`].
     pub fn read(file: &(impl ReadAt + ?Sized)) -> Result<Self, Error> {
         let file_len = file.size().map_err(Error::Read)?;
         let start = read(file, 0, file_len.min(Head::START_LEN as u64) as usize);
@@ -37,6 +46,8 @@ impl Copies {
         })
     }
 
+    /// Returns whether both are intact and the same.
+    #[must_use]
     pub fn are_same(&self) -> bool {
         match (&self.head, &self.spare) {
             (Ok(head), Ok(spare)) => head.as_bytes() == spare.as_bytes(),
@@ -45,7 +56,7 @@ impl Copies {
     }
 
     /// Opens each copy. The one that is the same as another is not tried again.
-    pub fn open(&self, opening: &mut Opening<'_>) -> [Result<FileKey, Error>; 2] {
+    pub(crate) fn open(&self, opening: &mut Opening<'_>) -> [Result<FileKey, Error>; 2] {
         let mut open = |copy: &Result<Head, Error>| match copy {
             Ok(head) => opening.open(head),
             Err(_) => Err(Error::HeaderDamaged),

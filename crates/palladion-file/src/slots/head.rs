@@ -14,6 +14,7 @@ use crate::cipher::Cipher;
 use crate::error::Error;
 use crate::header::{HEADER_LEN, Header};
 use crate::kdf::KdfParams;
+use crate::layout::Layout;
 use crate::master_key::MasterKey;
 use crate::passphrase::Passphrase;
 use palladion::Algorithm;
@@ -356,6 +357,14 @@ impl Head {
     #[must_use]
     pub fn chunk_size(&self) -> ChunkSize {
         self.header.chunk_size
+    }
+
+    /// Returns the layout of a file of `file_len` bytes with this head. `None` if no such file has
+    /// this length.
+    #[must_use]
+    pub fn layout(&self, file_len: u64) -> Option<Layout> {
+        let len = self.bytes.len() as u64;
+        Layout::of_chunks(self.chunk_size(), len, file_len.checked_sub(len)?)
     }
 
     pub(crate) fn header(&self) -> &Header {

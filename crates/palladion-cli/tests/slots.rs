@@ -1,0 +1,283 @@
+//! Files with key slots, which several secrets open.
+
+use crate::common::*;
+use crate::keys::chmod;
+
+const NOTE: &str = "has key slots: anyone who can open it could have written it";
+const LEN: usize = 2_000_000;
+
+/// A folder with the keys `key`, `bob` and `eve`, a passphrase and a text, and a file `in.pld` for
+/// `key`, `bob` and the passphrase.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    for name in ["bob", "eve"] {
+        bench.ok(&["keygen", "-o", name]);
+    }
+    for (name, passphrase) in [("passphrase", "open sesame"), ("wrong", "Open sesame")] {
+        bench.write(name, passphrase);
+        chmod(&bench, name, 0o600);
+    }
+    bench.write("in", text(LEN));
+    let secrets = ["-k", "key", "-k", "bob", "--passphrase-file", "passphrase"];
+    let cost = ["--kdf-memory=64K", "--kdf-passes=1"];
+    bench.ok(&[&["encrypt", "in"][..], &secrets, &cost].concat());
+    bench
+}
+
+/// Runs a command that must succeed, on a file with slots. Returns what it says besides.
+fn says(bench: &Bench, args: &[&str]) -> String {
+    let run = bench.run(args);
+    assert!(run.status.success(), "{args:?}: {run:?}");
+    run.stderr
+}
+
+fn flip(bench: &Bench, name: &str, at: usize) {
+    let mut file = bench.read(name);
+    file[at] ^= 1;
+    bench.write(name, file);
+}
+
+#[test]
+fn each_secret_opens() {
+    let bench = bench();
+    let file = bench.read("in.pld");
+    assert_eq!(file.len(), 2 * 4096 + LEN + 2 * 36);
+    let secrets = [["-k", "key"], ["-k", "bob"], ["--passphrase-file", "passphrase"]];
+    for secret in secrets {
+        let run = |args: &[&str]| says(&bench, &[args, &secret[..]].concat());
+        assert!(run(&["decrypt", "-o", "out", "-f", "in.pld"]).ends_with(&format!("{NOTE}\n")));
+        assert_eq!(bench.read("out"), text(LEN));
+        assert!(run(&["verify", "in.pld"]).contains(NOTE));
+        assert!(run(&["cat", "--tail=9", "in.pld"]).contains(NOTE));
+        assert_eq!(run(&["verify", "-q", "in.pld"]), "");
+        let args = [&["decrypt", "-q"][..], &secret].concat();
+        assert_eq!(bench.run_with_input(&args, &file).stdout, text(LEN));
+    }
+    // Among others, in any order.
+    says(&bench, &["verify", "-k", "eve", "--passphrase-file=passphrase", "in.pld"]);
+    for secret in [["-k", "eve"], ["--passphrase-file", "wrong"]] {
+        let args = [&["decrypt", "-o", "new", "in.pld"][..], &secret].concat();
+        bench.fails(&args, 3, "none of the file's key slots opens");
+    }
+    let args = ["decrypt", "--salvage", "-o", "new", "-k", "key", "in.pld"];
+    bench.fails(&args, 1, "cannot be salvaged");
+}
+
+#[test]
+fn one_secret_and_slots() {
+    let bench = bench();
+    bench.ok(&["encrypt", "--slots", "-k", "bob", "-o", "one.pld", "in"]);
+    bench.ok(&["encrypt", "-k", "bob", "-o", "plain.pld", "in"]);
+    assert_eq!(bench.read("plain.pld").len(), 128 + LEN + 2 * 36);
+    assert!(!says(&bench, &["verify", "-k", "bob", "plain.pld"]).contains("slots"));
+    says(&bench, &["verify", "-k", "bob", "one.pld"]);
+    // The file's kind of secret decides, as for others.
+    let wrong = ["decrypt", "--passphrase-file=passphrase", "-o", "new", "one.pld"];
+    bench.fails(&wrong, 3, "with a key file, not with a passphrase");
+    // The default key.
+    let mut command = bench.command(&["verify", "-q", "one.pld"]);
+    assert!(command.env("PALLADION_KEY_FILE", "bob").status().unwrap().success());
+    // A key does not encrypt itself, the second no more than the first.
+    let args = ["encrypt", "-k", "key", "-k", "bob", "-o", "new", "bob"];
+    bench.fails(&args, 2, "that would encrypt it");
+}
+
+#[test]
+fn costs_have_limits() {
+    let bench = bench();
+    bench.ok(&["encrypt", "--passphrase-file=passphrase", "--slots", "-o", "one.pld", "in"]);
+    let args = ["decrypt", "--passphrase-file=passphrase", "-o", "new", "--max-kdf-memory=32K"];
+    let stderr = bench.fails(&[&args[..], &["one.pld"]].concat(), 1, "would cost too much");
+    assert!(stderr.contains("use --max-kdf-memory 64M"), "{stderr}");
+    let args = ["verify", "-q", "-k", "key", "--max-kdf-memory=32K", "in.pld"];
+    assert_eq!(says(&bench, &args), "");
+}
+
+#[test]
+fn damage_to_a_copy_of_the_slots() {
+    let bench = bench();
+    let (whole, end) = (bench.read("in.pld"), bench.read("in.pld").len());
+    // The data is there, and the user hears of the damage.
+    flip(&bench, "in.pld", end - 4000);
+    let said = says(&bench, &["decrypt", "-k", "key", "-o", "out", "in.pld"]);
+    assert!(said.contains("warning: \"in.pld\": the second copy of the key slots"), "{said}");
+    assert_eq!(bench.read("out"), text(LEN));
+    let run = bench.run(&["verify", "-k", "key", "in.pld"]);
+    assert_eq!(run.status.code(), Some(4));
+    assert!(run.stderr.contains("rewrap --repair"), "{run:?}");
+    // What can read at any offset uses the other copy.
+    for at in [0, 70, 140, 200, 4000] {
+        bench.write("in.pld", &whole);
+        flip(&bench, "in.pld", at);
+        says(&bench, &["cat", "-k", "bob", "--tail=9", "in.pld"]);
+        let run = bench.run(&["decrypt", "-k", "key", "-o", "new", "in.pld"]);
+        assert_eq!(run.status.code(), Some(4));
+        assert!(at == 0 || run.stderr.contains("rewrap --repair"), "{run:?}");
+    }
+}
+
+#[test]
+fn what_info_says() {
+    let bench = bench();
+    let said = String::from_utf8(bench.ok(&["info", "in.pld"])).unwrap();
+    for line in [
+        "key slots:   3\n",
+        "secret:      key, key, passphrase (Argon2id: memory 64 KiB, passes 1, lanes 4)\n",
+        "size:        2000000\n",
+        "chunks:      2\n",
+    ] {
+        assert!(said.contains(line), "{said}");
+    }
+    let json = String::from_utf8(bench.ok(&["info", "--json", "in.pld"])).unwrap();
+    assert!(json.contains(r#""key_slots":3"#) || json.contains(r#""key_slots": 3"#), "{json}");
+    assert!(json.contains(r#"[{"kind":"key"},{"kind":"key"},{"kind":"passphrase","#), "{json}");
+    // A length that no such file has.
+    let file = bench.read("in.pld");
+    bench.write("short.pld", &file[..8192 + 35]);
+    let run = bench.run(&["info", "short.pld"]);
+    assert_eq!(run.status.code(), Some(4), "{run:?}");
+}
+
+/// What `slots` prints of a file, without its name.
+fn slots(bench: &Bench, name: &str) -> String {
+    let said = String::from_utf8(bench.ok(&["slots", name])).unwrap();
+    said.split_once('\n').unwrap().1.replace("verified:    nothing (slots uses no key; ", "(")
+}
+
+fn opens(bench: &Bench, secret: &str) -> bool {
+    let run = bench.run(&["verify", "-q", secret, "in.pld"]);
+    assert!(matches!(run.status.code(), Some(0 | 3)), "{run:?}");
+    run.status.success()
+}
+
+const EACH: [&str; 4] = ["--key=key", "--key=bob", "--key=eve", "--passphrase-file=passphrase"];
+
+fn who_opens(bench: &Bench) -> [bool; 4] {
+    EACH.map(|secret| opens(bench, secret))
+}
+
+#[test]
+fn listed() {
+    let bench = bench();
+    let see = "(see palladion verify)\n";
+    let cost = "(Argon2id: memory 64 KiB, passes 1, lanes 4)";
+    let expected = format!(
+        "sequence:    1\ncopies:      same\nslot 1:      key\nslot 2:      key\n\
+         slot 3:      passphrase {cost}\n{see}"
+    );
+    assert_eq!(slots(&bench, "in.pld"), expected);
+    let json = String::from_utf8(bench.ok(&["slots", "--json", "in.pld"])).unwrap();
+    let start = r#"{"file":"in.pld","sequence":1,"copies":"same","slots":[{"kind":"key"},"#;
+    assert!(json.starts_with(start), "{json}");
+    bench.ok(&["encrypt", "-k", "bob", "-o", "plain.pld", "in"]);
+    bench.fails(&["slots", "plain.pld"], 1, "has no key slots");
+    bench.fails(&["slots", "in"], 4, "not a Palladion file");
+}
+
+#[test]
+fn exactly_the_new_slots() {
+    let bench = bench();
+    let text_of_file = |bench: &Bench| bench.read("in.pld")[4096..].to_vec();
+    let before = text_of_file(&bench);
+    let args = ["rewrap", "--key=bob", "--key=eve", "--to-key=eve", "in.pld"];
+    for sequence in 2..4 {
+        let said = says(&bench, &args);
+        assert!(said.contains("to lock someone out, encrypt again"), "{said}");
+        assert_eq!(who_opens(&bench), [false, false, true, false]);
+        assert!(slots(&bench, "in.pld").contains(&format!("sequence:    {sequence}\n")));
+    }
+    let len = before.len() - 4096;
+    assert!(text_of_file(&bench)[..len] == before[..len], "no chunk was written");
+    // With a passphrase, at a cost.
+    let args = ["rewrap", "--key=eve", "--to-key=eve", "--to-passphrase-file=passphrase", "-q"];
+    says(&bench, &[&args[..], &["--kdf-memory=32K", "--kdf-passes=2", "in.pld"]].concat());
+    assert_eq!(who_opens(&bench), [false, false, true, true]);
+    assert!(slots(&bench, "in.pld").contains("memory 32 KiB, passes 2"));
+}
+
+#[test]
+fn added_once() {
+    let bench = bench();
+    for _ in 0..2 {
+        let args = ["rewrap", "--key=bob", "--add", "--to-key=eve", "in.pld"];
+        assert_eq!(says(&bench, &args), "");
+        assert_eq!(who_opens(&bench), [true; 4]);
+        assert!(!slots(&bench, "in.pld").contains("slot 5"));
+    }
+}
+
+#[test]
+fn nobody_locks_himself_out() {
+    let bench = bench();
+    let file = bench.read("in.pld");
+    let args = ["rewrap", "--key=bob", "--to-key=eve", "in.pld"];
+    let stderr = bench.fails(&args, 2, "none of the secrets");
+    assert!(stderr.contains("--add"), "{stderr}");
+    bench.fails(&["rewrap", "--key=bob", "in.pld"], 2, "expected what shall open the files");
+    bench.fails(&["rewrap", "--key=eve", "--to-key=eve", "in.pld"], 3, "none of the file's");
+    bench.ok(&["encrypt", "-k", "bob", "-o", "plain.pld", "in"]);
+    bench.fails(&["rewrap", "--key=bob", "--to-key=bob", "plain.pld"], 1, "has no key slots");
+    assert!(bench.read("in.pld") == file);
+    // The default key is the user's own.
+    let mut command = bench.command(&["rewrap", "-q", "--key=bob", "--to-key=eve", "in.pld"]);
+    assert!(command.env("PALLADION_KEY_FILE", "eve").status().unwrap().success());
+    says(&bench, &["rewrap", "--force", "--key=eve", "--to-key=bob", "in.pld"]);
+    assert_eq!(who_opens(&bench), [false, true, false, false]);
+}
+
+#[test]
+fn repaired() {
+    let bench = bench();
+    let whole = bench.read("in.pld");
+    let args = ["rewrap", "--repair", "--key=bob", "in.pld"];
+    assert!(says(&bench, &args).contains("needs no repair"));
+    assert!(bench.read("in.pld") == whole);
+    for at in [0, 140, 4095, whole.len() - 4096, whole.len() - 1] {
+        bench.write("in.pld", &whole);
+        flip(&bench, "in.pld", at);
+        let run = bench.run(&["slots", "in.pld"]);
+        assert_eq!(run.status.code(), Some(4));
+        assert!(run.stderr.contains("are not the same"), "{run:?}");
+        bench.fails(&["rewrap", "--add", "--key=key", "--to-key=eve", "in.pld"], 4, "not the same");
+        assert_eq!(says(&bench, &args), "");
+        assert_eq!(who_opens(&bench), [true, true, false, true]);
+        let repaired = bench.read("in.pld");
+        assert!(repaired[4096..whole.len() - 4096] == whole[4096..whole.len() - 4096]);
+    }
+}
+
+#[test]
+fn an_interrupted_change() {
+    let bench = bench();
+    let old = bench.read("in.pld");
+    says(&bench, &["rewrap", "-fq", "--key=bob", "--to-key=eve", "in.pld"]);
+    // Only the second copy was written.
+    let new = bench.read("in.pld");
+    bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
+    let run = bench.run(&["slots", "in.pld"]);
+    assert!(String::from_utf8_lossy(&run.stdout).contains("they differ"), "{run:?}");
+    assert_eq!(bench.run(&["verify", "-k", "bob", "in.pld"]).status.code(), Some(4));
+    for (key, open) in [("bob", [true, true, false, true]), ("eve", [false, false, true, false])] {
+        bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
+        says(&bench, &["cat", "-k", key, "--tail=9", "in.pld"]);
+        assert_eq!(says(&bench, &["rewrap", "--repair", "-k", key, "in.pld"]), "");
+        assert_eq!(who_opens(&bench), open);
+    }
+}
+
+#[test]
+fn slots_that_need_a_larger_file() {
+    let bench = bench();
+    let keys: Vec<_> = (0..50).map(|number| format!("key{number}")).collect();
+    let mut args = vec!["rewrap".to_string(), "--key=bob".into(), "--add".into()];
+    for key in &keys {
+        bench.ok(&["keygen", "-o", key]);
+        args.push(format!("--to-key={key}"));
+    }
+    args.push("in.pld".into());
+    assert_eq!(says(&bench, &args.iter().map(String::as_str).collect::<Vec<_>>()), "");
+    assert_eq!(bench.read("in.pld").len(), 2 * 16384 + LEN + 2 * 36);
+    assert_eq!(who_opens(&bench), [true, true, false, true]);
+    assert!(opens(&bench, "--key=key49"));
+    assert!(slots(&bench, "in.pld").contains("slot 53:     key\n"));
+}
