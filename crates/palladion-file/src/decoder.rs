@@ -128,8 +128,8 @@ impl Decoder {
         &mut self.buffer[self.filled.min(end)..end]
     }
 
-    /// Says that the next `len` bytes of the file were written to the start of the room; 0, if there
-    /// is room, that the file has ended.
+    /// Says that the next `len` bytes of the file were written to the start of the room; 0, if
+    /// there is room, that the file has ended.
     ///
     /// # Panics
     ///

@@ -114,8 +114,8 @@ impl Encoder {
         })
     }
 
-    /// Takes plaintext, and returns how many bytes. After 0, the same plaintext must be pushed again
-    /// once what is [`ready`](Self::ready) was taken.
+    /// Takes plaintext, and returns how many bytes. After 0, the same plaintext must be pushed
+    /// again once what is [`ready`](Self::ready) was taken.
     ///
     /// # Errors
     ///
@@ -136,8 +136,8 @@ impl Encoder {
     }
 
     /// Says that there is more plaintext, and returns the place for it. It is empty if what is
-    /// [`ready`](Self::ready) must be taken first. Pass the number of bytes that were written there,
-    /// at least one, to [`filled`](Self::filled).
+    /// [`ready`](Self::ready) must be taken first. Pass the number of bytes that were written
+    /// there, at least one, to [`filled`](Self::filled).
     ///
     /// # Errors
     ///
