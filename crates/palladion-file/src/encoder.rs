@@ -153,6 +153,9 @@ impl Encoder {
         }
         let room = self.room()?;
         let taken = text.len().min(room.len());
+        if taken == 0 {
+            return Ok(0);
+        }
         room[..taken].copy_from_slice(&text[..taken]);
         self.len += taken;
         Ok(taken)
@@ -168,17 +171,14 @@ impl Encoder {
     #[inline]
     pub fn room(&mut self) -> Result<&mut [u8], Error> {
         let has_room = matches!(&self.text, Some(text) if self.len + OVERHEAD < text.len());
-        if self.failed || self.cut.ended() || !has_room || self.text_is_taken() {
-            self.make_room()?;
+        if !has_room || self.failed || self.cut.ended() || self.text_is_taken() {
+            return self.make_room();
         }
-        let taken = self.text_is_taken();
-        match &mut self.text {
-            Some(text) if !taken => {
-                let end = text.len() - TAG_LEN;
-                Ok(&mut text[FRAME_LEN + self.len..end])
-            }
-            _ => Ok(&mut []),
-        }
+        let room = self.text.as_mut().map(|text| {
+            let end = text.len() - TAG_LEN;
+            &mut text[FRAME_LEN + self.len..end]
+        });
+        Ok(room.unwrap_or_default())
     }
 
     /// Returns whether the memory for the next chunk has the one before.
@@ -203,30 +203,34 @@ impl Encoder {
         self.len += len;
     }
 
-    #[inline(never)]
-    fn make_room(&mut self) -> Result<(), Error> {
+    #[inline]
+    fn make_room(&mut self) -> Result<&mut [u8], Error> {
         self.check()?;
         if self.cut.ended() {
-            let error = io::Error::new(ErrorKind::InvalidInput, "the file was ended");
-            return Err(Error::Write(error));
+            return Err(ended());
         }
-        let size = self.cut.size().bytes();
         if self.text_is_taken() {
-            // It must be taken first.
-        } else if self.len == size {
-            // It waited until now, because it might have been the last.
-            if self.is_free() {
-                self.full = Some(self.cut.chunk(self.len, true));
-            }
-        } else {
-            let room = if self.text.is_none() { size.min(SHORT) } else { size };
-            let mut text = memory(room + OVERHEAD)?;
-            if let Some(before) = &self.text {
-                text[..FRAME_LEN + self.len].copy_from_slice(&before[..FRAME_LEN + self.len]);
-            }
-            self.text = Some(text);
+            return Ok(&mut []); // it must be taken first
         }
-        Ok(())
+        if self.len < self.cut.size().bytes() {
+            return self.grow();
+        }
+        // It waited until now, because it might have been the last.
+        if self.is_free() {
+            self.full = Some(self.cut.chunk(self.len, true));
+        }
+        Ok(&mut [])
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Result<&mut [u8], Error> {
+        let size = self.cut.size().bytes();
+        let room = if self.text.is_none() { size.min(SHORT) } else { size };
+        let mut text = memory(room + OVERHEAD)?;
+        if let Some(before) = &self.text {
+            text[..FRAME_LEN + self.len].copy_from_slice(&before[..FRAME_LEN + self.len]);
+        }
+        Ok(&mut self.text.insert(text)[FRAME_LEN + self.len..FRAME_LEN + room])
     }
 
     /// Says that there is no more plaintext.
@@ -270,10 +274,11 @@ impl Encoder {
         buffer.as_ref().map_or(&[], |buffer| &buffer[self.ready.clone()])
     }
 
+    #[inline]
     fn seal(&mut self) -> Result<(), Error> {
         self.check()?;
         let buffer = if self.is_apart { &mut self.out } else { &mut self.text };
-        if let (Some(chunk), Some(buffer)) = (self.full, buffer)
+        if let (Some(chunk), Some(buffer)) = (&self.full, buffer)
             && !self.is_away
         {
             self.failed = true; // unless it succeeds
@@ -351,9 +356,7 @@ impl Encoder {
         &mut self,
         mut write: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<()>> {
-        if self.ready()?.is_empty() {
-            return Poll::Ready(Ok(()));
-        }
+        self.ready()?;
         while !self.ready.is_empty() {
             let written = match ready!(self.guarded(&mut write)) {
                 Ok(0) => {
@@ -410,6 +413,11 @@ impl Encoder {
 #[cold]
 fn failed() -> Error {
     Error::Write(io::Error::other("an earlier write failed, so the file has no valid end"))
+}
+
+#[cold]
+fn ended() -> Error {
+    Error::Write(io::Error::new(ErrorKind::InvalidInput, "the file was ended"))
 }
 
 fn memory(len: usize) -> Result<Buffer, Error> {

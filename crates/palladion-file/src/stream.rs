@@ -217,11 +217,14 @@ impl<R: Read> Read for DecryptReader<R> {
         let decoder = &mut self.decoder;
         while !bytes.is_empty() {
             let text = decoder.text()?;
-            let taken = bytes.len().min(text.len());
-            bytes[..taken].copy_from_slice(&text[..taken]);
-            decoder.consume(taken);
-            if taken > 0 || decoder.is_complete() {
+            if !text.is_empty() {
+                let taken = bytes.len().min(text.len());
+                bytes[..taken].copy_from_slice(&text[..taken]);
+                decoder.consume(taken);
                 return Ok(taken);
+            }
+            if decoder.is_complete() {
+                break;
             }
             let read = read_some(&mut self.input, decoder.room())?;
             decoder.filled(read);

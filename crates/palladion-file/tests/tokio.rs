@@ -372,33 +372,38 @@ fn like_a_cursor() {
     }
 }
 
+/// Counts the bytes that are read, and the seeks.
+struct Counted<'a>(Slow, &'a AtomicU64, &'a AtomicU64);
+
+impl AsyncRead for Counted<'_> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.0).poll_read(cx, buffer);
+        self.1.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
+        read
+    }
+}
+
+impl AsyncSeek for Counted<'_> {
+    fn start_seek(mut self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
+        self.2.fetch_add(1, Ordering::Relaxed);
+        Pin::new(&mut self.0).start_seek(to)
+    }
+    fn poll_complete(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        Pin::new(&mut self.0).poll_complete(cx)
+    }
+}
+
 /// Reads that take turns in a few distant chunks read each of them once.
 #[test]
 fn a_few_chunks_are_kept() {
-    struct Counted<'a>(Slow, &'a AtomicU64);
-    impl AsyncRead for Counted<'_> {
-        fn poll_read(
-            mut self: Pin<&mut Self>,
-            cx: &mut Context<'_>,
-            buffer: &mut ReadBuf<'_>,
-        ) -> Poll<io::Result<()>> {
-            let before = buffer.filled().len();
-            let read = Pin::new(&mut self.0).poll_read(cx, buffer);
-            self.1.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
-            read
-        }
-    }
-    impl AsyncSeek for Counted<'_> {
-        fn start_seek(mut self: Pin<&mut Self>, to: SeekFrom) -> io::Result<()> {
-            Pin::new(&mut self.0).start_seek(to)
-        }
-        fn poll_complete(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
-            Pin::new(&mut self.0).poll_complete(cx)
-        }
-    }
-    let (text, bytes) = (text(9 * CHUNK), AtomicU64::new(0));
+    let (text, bytes, seeks) = (text(9 * CHUNK), AtomicU64::new(0), AtomicU64::new(0));
     on_tokio(async {
-        let input = Counted(Slow::new(encrypt(&text)), &bytes);
+        let input = Counted(Slow::new(encrypt(&text)), &bytes, &seeks);
         let mut reader = SeekReader::new(&key(), input).await.unwrap();
         bytes.store(0, Ordering::Relaxed);
         for (chunk, chunks_read) in
@@ -408,6 +413,24 @@ fn a_few_chunks_are_kept() {
             assert_eq!(reader.read_u8().await.unwrap(), text[chunk * CHUNK + 9]);
             let expected = chunks_read * (CHUNK + OVERHEAD) as u64;
             assert_eq!(bytes.load(Ordering::Relaxed), expected, "{chunk}");
+        }
+    });
+}
+
+/// The input is placed only if it is not there already.
+#[test]
+fn chunks_that_follow_are_read_without_a_seek() {
+    let (text, bytes, seeks) = (text(40 * CHUNK), AtomicU64::new(0), AtomicU64::new(0));
+    on_tokio(async {
+        let input = Counted(Slow::new(encrypt(&text)), &bytes, &seeks);
+        let mut reader = SeekReader::new(&key(), input).await.unwrap();
+        for start in [0, 3 * CHUNK + 9] {
+            seeks.store(0, Ordering::Relaxed);
+            reader.seek(SeekFrom::Start(start as u64)).await.unwrap();
+            let mut read = Vec::new();
+            reader.read_to_end(&mut read).await.unwrap();
+            assert_eq!(read, text[start..]);
+            assert_eq!(seeks.load(Ordering::Relaxed), 1);
         }
     });
 }

@@ -11,7 +11,7 @@ use object_store::Result;
 use object_store::path::Path;
 use palladion::Buffer;
 use palladion_file::Error;
-use palladion_file::sans_io::{ChunkOpener, Layout, Opener};
+use palladion_file::sans_io::{ChunkOpener, Decoder, Layout, Opener};
 
 use crate::blocking::{self, SHORT};
 use crate::error::failed;
@@ -171,32 +171,30 @@ pub(crate) fn chunks(
     .boxed()
 }
 
-/// Decrypts a whole object from its first chunk on.
+/// Decrypts a whole object, whose header the decoder has.
 pub(crate) fn whole(
     location: Path,
-    opener: Opener,
+    decoder: Decoder,
     reader: Reader,
 ) -> BoxStream<'static, Result<Bytes>> {
-    try_unfold((opener, reader), move |(mut opener, mut reader)| {
+    try_unfold((decoder, reader), move |(mut decoder, mut reader)| {
         let location = location.clone();
         async move {
-            let failed = |error| failed(&location, error);
-            let mut frame = [0; FRAME_LEN];
-            let filled = reader.fill(&mut frame).await?;
-            if filled == 0 && opener.is_complete() {
-                return Ok(None);
+            loop {
+                let is_long = decoder.cost() > SHORT;
+                let take = move || (decoder.take_text(), decoder);
+                let (text, back) = blocking::run(is_long, take).await?;
+                decoder = back;
+                if let Some((buffer, place)) = text.map_err(|error| failed(&location, error))? {
+                    let text = Bytes::from_owner(buffer).slice(place);
+                    return Ok(Some((text, (decoder, reader))));
+                }
+                if decoder.is_complete() {
+                    return Ok(None);
+                }
+                let filled = reader.fill(decoder.room()).await?;
+                decoder.filled(filled);
             }
-            let rest_len = opener.frame(&frame[..filled]).map_err(failed)?;
-            let mut sealed = buffer(FRAME_LEN + rest_len).map_err(failed)?;
-            let filled = reader.fill(&mut sealed[FRAME_LEN..]).await?;
-            let (opener, sealed, result) = blocking::run(filled > SHORT, move || {
-                let result = opener.open(&mut sealed[FRAME_LEN..][..filled]).map(<[u8]>::len);
-                (opener, sealed, result)
-            })
-            .await?;
-            let len = result.map_err(failed)?;
-            let text = Bytes::from_owner(sealed).slice(FRAME_LEN..FRAME_LEN + len);
-            Ok(Some((text, (opener, reader))))
         }
     })
     .boxed()

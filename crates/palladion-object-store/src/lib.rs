@@ -181,10 +181,10 @@ impl<T: ObjectStore> EncryptedStore<T> {
         self
     }
 
-    /// Begins to encrypt an object of at most so many bytes.
-    async fn encryption(&self, location: &Path, len: usize) -> Result<Encryption> {
+    /// Begins to encrypt an object.
+    async fn encryption(&self, location: &Path) -> Result<Encryption> {
         let (secret, format) = (self.secrets.get(location)?, self.format);
-        let begin = move |secret: &OwnedSecret| Encryption::new(secret, format, len);
+        let begin = move |secret: &OwnedSecret| Encryption::new(secret, format);
         let encryption = self.stretching.run(secret, begin).await?;
         encryption.map_err(|error| failed(location, error))
     }
@@ -287,7 +287,7 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
         options: PutOptions,
     ) -> Result<PutResult> {
         let len = payload.content_length();
-        let encryption = self.encryption(location, len).await?;
+        let encryption = self.encryption(location).await?;
         let sealed = blocking::run(len > SHORT, move || encryption.whole(&payload)).await?;
         let sealed = sealed.map_err(|error| failed(location, error))?;
         self.inner.put_opts(location, sealed.into(), options).await
@@ -298,7 +298,7 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
         location: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        let encryption = self.encryption(location, usize::MAX).await?;
+        let encryption = self.encryption(location).await?;
         let inner = self.inner.put_multipart_opts(location, options).await?;
         Ok(Box::new(EncryptedUpload::new(location.clone(), inner, encryption)))
     }

@@ -16,7 +16,7 @@ use object_store::{
     Attributes, Error, Extensions, GetOptions, GetRange, GetResult, GetResultPayload,
     OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore, Result,
 };
-use palladion_file::sans_io::{ChunkOpener, Layout, Opener, Opening};
+use palladion_file::sans_io::{ChunkOpener, Decoder, Layout, Opening};
 use palladion_file::{HEADER_LEN, Info, OwnedSecret};
 
 use crate::EncryptedStore;
@@ -194,9 +194,13 @@ impl<T: ObjectStore> EncryptedStore<T> {
             decrypt::chunks(location.clone(), object, reader, chunks, all)
         } else {
             let limits = self.limits;
-            let open = move |secret: &OwnedSecret| Opener::new(secret, &limits, &header);
-            let opener = self.stretching.run(secret.clone(), open).await?;
-            decrypt::whole(location.clone(), opener.map_err(|e| failed(location, e))?, reader)
+            let open = move |secret: &OwnedSecret| {
+                let mut decoder = Decoder::new(secret, limits)?;
+                decoder.push(&header);
+                decoder.text().map(drop).map(|()| decoder)
+            };
+            let decoder = self.stretching.run(secret.clone(), open).await?;
+            decrypt::whole(location.clone(), decoder.map_err(|e| failed(location, e))?, reader)
         };
         Ok(Some(answer.with(layout, range.clone(), decrypt::cut(text, range))))
     }

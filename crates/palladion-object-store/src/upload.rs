@@ -11,9 +11,8 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, TryMaybeDone, ready, try_join_all, try_maybe_done};
 use object_store::path::Path;
 use object_store::{MultipartUpload, PutPayload, PutResult, Result, UploadPart};
-use palladion::Buffer;
-use palladion_file::sans_io::{Layout, Sealer};
-use palladion_file::{Algorithm, ChunkSize, Error, KdfParams, MasterKey, OwnedSecret};
+use palladion_file::sans_io::{Encoder, Layout};
+use palladion_file::{Algorithm, ChunkSize, Error, KdfParams, OwnedSecret};
 
 use crate::error::{failed, other};
 
@@ -36,58 +35,58 @@ fn sealed_len(size: ChunkSize, len: usize) -> usize {
 
 /// Encrypts an object whose plaintext comes in pieces.
 pub(crate) struct Encryption {
-    sealer: Sealer,
+    encoder: Encoder,
     size: ChunkSize,
-    /// The next chunk, and how much of its plaintext is there.
-    chunk: Buffer,
-    filled: usize,
+    /// How much plaintext the encoder holds back.
+    held: usize,
     sealed: BytesMut,
 }
 
 impl Encryption {
-    /// Begins an object of at most so many bytes.
-    pub fn new(secret: &OwnedSecret, format: Format, len: usize) -> Result<Self, Error> {
+    /// Begins an object.
+    pub fn new(secret: &OwnedSecret, format: Format) -> Result<Self, Error> {
         let Format { algorithm, chunk_size: size, kdf } = format;
-        let salt = MasterKey::generate()?; // random bytes
-        let (sealer, header) = Sealer::new(secret, algorithm, size, kdf, salt.as_bytes())?;
-        let room = len.min(size.bytes()) + Sealer::TAG_LEN;
-        let chunk = Buffer::new(Sealer::FRAME_LEN, room);
-        let chunk = chunk.map_err(|error| Error::Write(error.into()))?;
-        Ok(Self { sealer, size, chunk, filled: 0, sealed: BytesMut::from(&header[..]) })
+        let encoder = Encoder::new(secret, algorithm, size, kdf)?;
+        Ok(Self { encoder, size, held: 0, sealed: BytesMut::new() })
     }
 
     /// Encrypts a whole object.
     pub fn whole(mut self, payload: &PutPayload) -> Result<Bytes, Error> {
         self.write(payload)?;
-        self.seal(true)?;
+        self.end()?;
         Ok(self.sealed.freeze())
     }
 
     fn write(&mut self, payload: &PutPayload) -> Result<(), Error> {
         // Room for all that this can become, so that nothing is moved while it grows.
-        self.sealed.reserve(sealed_len(self.size, self.filled + payload.content_length()));
-        payload.iter().try_for_each(|text| self.write_bytes(text))
-    }
-
-    fn write_bytes(&mut self, mut text: &[u8]) -> Result<(), Error> {
-        while !text.is_empty() {
-            if self.filled == self.size.bytes() {
-                self.seal(false)?; // only now is it known not to be the last
+        self.sealed.reserve(sealed_len(self.size, self.held + payload.content_length()));
+        for mut text in payload.iter().map(|text| &text[..]) {
+            while !text.is_empty() {
+                self.take()?;
+                let taken = self.encoder.push(text)?;
+                self.held += taken;
+                text = &text[taken..];
             }
-            let len = text.len().min(self.size.bytes() - self.filled);
-            self.chunk[Sealer::FRAME_LEN + self.filled..][..len].copy_from_slice(&text[..len]);
-            self.filled += len;
-            text = &text[len..];
         }
         Ok(())
     }
 
-    fn seal(&mut self, last: bool) -> Result<(), Error> {
-        let len = Sealer::FRAME_LEN + self.filled + Sealer::TAG_LEN;
-        self.sealer.seal(&mut self.chunk[..len], last)?;
-        self.sealed.extend_from_slice(&self.chunk[..len]);
-        self.filled = 0;
+    fn end(&mut self) -> Result<(), Error> {
+        self.encoder.end()?;
+        while !self.encoder.is_complete() {
+            self.take()?;
+        }
         Ok(())
+    }
+
+    /// Takes what is ready: nothing, the header or a chunk.
+    fn take(&mut self) -> Result<(), Error> {
+        let (start, len) = (self.sealed.len(), self.encoder.ready_len());
+        if len > 0 {
+            self.held = 0;
+        }
+        self.sealed.resize(start + len, 0);
+        self.encoder.take_into(&mut self.sealed[start..])
     }
 }
 
@@ -186,7 +185,7 @@ impl EncryptedUpload {
     /// Encrypts the last chunk, and returns the upload of the last parts.
     fn seal(&mut self) -> Result<LastParts> {
         let mut encryption = self.take()?;
-        encryption.seal(true).map_err(|error| failed(&self.location, error))?;
+        encryption.end().map_err(|error| failed(&self.location, error))?;
         let mut parts = self.cut(&mut encryption);
         if !encryption.sealed.is_empty() {
             parts.push(self.inner.put_part(encryption.sealed.freeze().into()));

@@ -35,6 +35,8 @@ pub struct SeekReader<R> {
     /// Chunks that were in the buffer before, the one that was read longest ago first.
     kept: VecDeque<(u64, Buffer)>,
     state: State,
+    /// The chunk at which the input stands, if that is known.
+    next: Option<u64>,
 }
 
 enum State {
@@ -93,7 +95,7 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
         let chunks = opening.finish();
         let state = State::Idle(Some(chunks.layout().chunks() - 1));
         let (chunks, buffer) = (Arc::new(chunks), Some(buffer));
-        Ok(Self { input, chunks, position: 0, buffer, kept: VecDeque::new(), state })
+        Ok(Self { input, chunks, position: 0, buffer, kept: VecDeque::new(), state, next: None })
     }
 
     /// The algorithm of the file.
@@ -140,7 +142,9 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
                     let chunk = *chunk;
                     State::Idle(self.keep(chunk, wanted)?)
                 }
+                State::Idle(None) if self.next == Some(wanted) => State::Reading(wanted, 0),
                 State::Idle(None) => {
+                    self.next = None;
                     // A read that was given up may go on below. Then tokio's `File` refuses to
                     // seek.
                     let ended = Pin::new(&mut self.input).poll_complete(cx);
@@ -162,12 +166,14 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
                 State::Reading(chunk, filled) => {
                     let chunk = *chunk;
                     let sealed = self.chunks.layout().sealed(chunk..chunk + 1);
+                    self.next = None;
                     let buffer = self.buffer.as_deref_mut().ok_or_else(lost)?;
                     let buffer = &mut buffer[..(sealed.end - sealed.start) as usize];
                     let read = ready!(poll_fill(&mut self.input, cx, buffer, filled));
                     let filled = *filled;
                     self.state = State::Idle(None);
                     read.map_err(Error::Read)?;
+                    self.next = (filled == buffer.len()).then_some(chunk + 1);
                     let chunks = Arc::clone(&self.chunks);
                     let mut buffer = self.buffer.take().ok_or_else(lost)?;
                     State::Opening(
