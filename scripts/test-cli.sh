@@ -85,15 +85,15 @@ fails 3 "$palladion" verify -k other large.pld
     printf '%s.pld: OK\n' empty one large)" ]
 [ "$("$palladion" info large.pld | awk '$1 == "size:" { print $2 }')" = 100000001 ]
 [ ! -e bad ]
-# 4 KiB from the middle: the header twice, the length of the first chunk, the last chunk and two
-# others; and the key. strace cannot see the names of files, because the command forbids core dumps.
+# 4 KiB from the middle: the header, then 4 KiB, in which key slots could be, and the length of the
+# first chunk; the last chunk and two others; and the key. strace cannot see the names of files, because the command forbids core dumps.
 # That is the first thing that it does, after the loader's reads.
 if type strace >/dev/null 2>&1; then
     strace -f -o trace -e trace=prctl,read,pread64,readv,preadv,preadv2 \
         "$palladion" cat -k key --offset 52426752 --length 4K large.pld |
         cmp - <(tail -c +52426753 large | head -c 4096)
     read=$(sed 1,/PR_SET_DUMPABLE/d trace | awk '{ sum += $NF } END { print sum }')
-    [ "$read" = $((2 * 128 + 4 + 385317 + 2 * (1048576 + 36) + $(stat -c %s key))) ] ||
+    [ "$read" = $((128 + 4096 + 4 + 385317 + 2 * (1048576 + 36) + $(stat -c %s key))) ] ||
         { echo "read $read bytes of large.pld and key" >&2; cat trace >&2; exit 1; }
 fi
 

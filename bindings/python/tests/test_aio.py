@@ -279,3 +279,28 @@ def test_threads_of_others_stay_free(path: pathlib.Path) -> None:
         await asyncio.gather(*tasks)
 
     asyncio.run(main())
+
+
+def test_a_cancelled_call_that_has_not_begun_is_left_out() -> None:
+    """It does not wait for a thread."""
+
+    async def use(target: Held) -> None:
+        async with aio.open(target, "wb", key=KEY):
+            pass
+
+    async def main() -> None:
+        pool: Any = aio._pool(os.getpid())
+        targets = [Held() for _ in range(pool._max_workers)]
+        tasks = [asyncio.create_task(use(each)) for each in targets]
+        while not all(each.waits.is_set() for each in targets):
+            await asyncio.sleep(0)
+        late = asyncio.create_task(use(Held()))
+        await asyncio.sleep(0)
+        late.cancel()
+        done, _ = await asyncio.wait([late], timeout=60)
+        for each in targets:
+            each.goes_on.set()
+        await asyncio.gather(*tasks)
+        assert done and late.cancelled()
+
+    asyncio.run(main())

@@ -550,6 +550,23 @@ def test_compression(place: tuple[Any, str]) -> None:
     assert fs.size(f"{folder}/text") == 10_000
 
 
+def test_simplecache_below() -> None:
+    """Its files do not take over what they are asked: to wait for a commit."""
+    plain = fsspec.filesystem("palladion", target_protocol="memory", key=KEY)
+    fs, path = fsspec.core.url_to_fs("palladion::simplecache::memory://simplecache/a", key=KEY)
+    plain.pipe_file(path, b"old")
+    with pytest.raises(Odd), fs.transaction:
+        fs.pipe_file(path, b"new")
+        assert plain.cat_file(path) == b"old"
+        raise Odd
+    file = fs.open(path, "wb")
+    file.write(b"half")
+    file.discard()
+    assert plain.cat_file(path) == b"old"
+    fs.pipe_file(path, b"new")
+    assert plain.cat_file(path) == b"new"
+
+
 def test_transactions(place: tuple[Any, str]) -> None:
     fs, folder = place
 

@@ -49,16 +49,23 @@ def _pool(process: int) -> concurrent.futures.Executor:
 
 
 async def run(
-    work: Callable[..., _T], *arguments: Any, on_cancel: Callable[[], object] | None = None
+    work: Callable[..., _T],
+    *arguments: Any,
+    on_cancel: Callable[[], object] | None = None,
+    always: bool = False,
 ) -> _T:
-    """Calls a function in a thread. If the task is cancelled, that waits for the function."""
-    loop = asyncio.get_running_loop()
-    future = loop.run_in_executor(_pool(os.getpid()), work, *arguments)
+    """Calls a function in a thread. If the task is cancelled, that waits for the function, unless
+    it has not begun and may be left out.
+    """
+    call = _pool(os.getpid()).submit(work, *arguments)
+    future = asyncio.wrap_future(call)
     cancelled = None
     while not future.done():
         try:
             await asyncio.wait([future])
         except asyncio.CancelledError as error:
+            if not always and call.cancel():
+                raise
             cancelled = error
             if on_cancel is not None:
                 on_cancel()
@@ -116,7 +123,8 @@ class File(Generic[AnyStr]):
     async def _abandon(self) -> None:
         file = self._file
         if file is not None and not file.closed:
-            await run(file.discard if isinstance(file, _output.NewFile) else file.close)
+            end = file.discard if isinstance(file, _output.NewFile) else file.close
+            await run(end, always=True)
 
     async def _call(self, method: str, *arguments: Any) -> Any:
         async with self._turn:

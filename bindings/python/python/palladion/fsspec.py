@@ -466,6 +466,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
                     below = self.fs._open(
                         path, mode=mode, block_size=block_size, autocommit=False, **options
                     )
+                    if getattr(below, "autocommit", False):
+                        below.autocommit = False  # simplecache does not pass it on
                 output = _Pending(self, path, below)
                 stack.callback(output.discard)
             raw = files.EncryptWriter(below, **secret, **self._new)
