@@ -86,8 +86,9 @@ fails 3 "$palladion" verify -k other large.pld
 [ "$("$palladion" info large.pld | awk '$1 == "size:" { print $2 }')" = 100000001 ]
 [ ! -e bad ]
 # 4 KiB from the middle: the header, then 4 KiB, in which key slots could be, and the length of the
-# first chunk; the last chunk and two others; and the key. strace cannot see the names of files, because the command forbids core dumps.
-# That is the first thing that it does, after the loader's reads.
+# first chunk; the last chunk and two others; and the key. strace cannot see the names of files,
+# because the command forbids core dumps. That is the first thing that it does, after the loader's
+# reads.
 if type strace >/dev/null 2>&1; then
     strace -f -o trace -e trace=prctl,read,pread64,readv,preadv,preadv2 \
         "$palladion" cat -k key --offset 52426752 --length 4K large.pld |
