@@ -180,7 +180,8 @@ head -c 3000000 ../large >disk.img
 for file in patch one.iso log plan.txt one.jpg two.jpg photos/one.jpg; do cp ../one "$file"; done
 for file in bob eve; do "$palladion" keygen -o $file.key; done
 grep '^    ' "$readme" | grep -v 'git clone\|cargo\| -p \|letter\|old.key' |
-    sed 's/2G/20M/; s/^ *palladion decrypt notes.txt.pld/rm notes.txt; &/' >commands
+    sed 's/2G/20M/; s/^ *palladion decrypt notes.txt.pld/rm notes.txt; &/
+        s/^ *palladion rewrap.*/&; rm plan.txt.pld/' >commands
 [ "$(wc -l <commands)" -ge 12 ]
 PATH=$PWD/bin:$(dirname "$palladion"):$PATH bash -euo pipefail commands >/dev/null
 echo "the command line works"
