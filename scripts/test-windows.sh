@@ -97,7 +97,7 @@ done
 
 echo "== Go"
 type go >/dev/null 2>&1 || { skip "Go under Wine: Go is not installed"; exit; }
-(cd bindings/go && GOOS=windows GOARCH=amd64 go test -count=1 -short -exec "$wine" .)
+(cd bindings/go/aegis && GOOS=windows GOARCH=amd64 go test -count=1 -short -exec "$wine" .)
 # Go's os.RemoveAll, which t.TempDir calls at the end, fails in Wine 8: it lacks a kind of deletion.
 (cd bindings/go/pld && GOOS=windows GOARCH=amd64 go test -count=1 -v -exec "$wine" .) \
     >"$work/log" 2>&1 || {

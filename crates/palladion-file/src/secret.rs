@@ -27,8 +27,11 @@ impl<'a> Secret<'a> {
         }
     }
 
-    /// Returns whether opening a file may take long: a passphrase, or a program that unlocks.
-    pub(crate) fn takes_long(self) -> bool {
+    /// Returns whether a file may take long to open with it, because there is a passphrase to
+    /// stretch, or [`Unlock`](crate::slots::Unlock) to ask. An asynchronous program does that on
+    /// another thread.
+    #[must_use]
+    pub fn takes_long(self) -> bool {
         let unlocks = self.keyring_for_slots().is_some_and(|keyring| !keyring.unlocks.is_empty());
         unlocks || !self.keys_and_passphrases().1.is_empty()
     }

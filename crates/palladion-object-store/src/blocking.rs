@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use object_store::Result;
-use palladion_file::OwnedSecret;
+use palladion_file::{OwnedSecret, Secret};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet, spawn_blocking};
@@ -50,7 +50,7 @@ impl Stretching {
         secret: OwnedSecret,
         work: impl FnOnce(&OwnedSecret) -> R + Send + 'static,
     ) -> Result<R> {
-        if matches!(secret, OwnedSecret::Key(_)) || Handle::try_current().is_err() {
+        if !Secret::from(&secret).takes_long() || Handle::try_current().is_err() {
             return Ok(work(&secret));
         }
         let turn = self.0.clone().acquire_owned();

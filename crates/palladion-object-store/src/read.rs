@@ -17,7 +17,7 @@ use object_store::{
     OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore, Result,
 };
 use palladion_file::sans_io::{ChunkOpener, Decoder, Layout, Opening};
-use palladion_file::{HEADER_LEN, Info, OwnedSecret};
+use palladion_file::{HEADER_LEN, Info, OwnedSecret, Secret};
 
 use crate::EncryptedStore;
 use crate::blocking::{self, SHORT};
@@ -119,7 +119,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
         };
         // With a passphrase, nothing is sent while the request waits for its turn, and the store
         // remembers what it stretched.
-        let is_stretched = matches!(secret, Some(OwnedSecret::Passphrase(_)));
+        let is_stretched = secret.as_ref().is_some_and(|secret| Secret::from(secret).takes_long());
         let range = match &options.range {
             None if is_stretched => Some(&GetRange::Suffix(u64::MAX)),
             range => range.as_ref(),
