@@ -7,9 +7,10 @@ use std::num::NonZero;
 use palladion::Algorithm;
 use palladion::hazmat::secrecy::{public, secret};
 use palladion_file::sans_io::{Opener, Sealer};
+use palladion_file::slots::{Head, NewSlot};
 use palladion_file::{
     ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN, KdfLimits,
-    KdfParams, Mac, MasterKey, Passphrase, Secret,
+    KdfParams, Keyring, Mac, MasterKey, Passphrase, Secret,
 };
 
 use crate::calls::flipped;
@@ -28,6 +29,7 @@ pub fn all() -> Result<(), Error> {
     for algorithm in Algorithm::ALL {
         chunks(&key, &other, algorithm)?;
         streams(&key, &other, algorithm)?;
+        slots(&key, &other, algorithm)?;
         macs(&key, algorithm)?;
     }
     Ok(())
@@ -118,6 +120,25 @@ fn streams(key: &MasterKey, other: &MasterKey, algorithm: Algorithm) -> Result<(
         assert_eq!(result, right);
     }
     assert!(matches!(DecryptReader::new(other, &file[..]), Err(Error::WrongKey)));
+    Ok(())
+}
+
+fn slots(key: &MasterKey, other: &MasterKey, algorithm: Algorithm) -> Result<(), Error> {
+    let third = MasterKey::from(hidden(33)[..32].try_into().unwrap_or([0; 32]));
+    let (text, mut file) = (hidden(100), Vec::new());
+    let slots = [NewSlot::Key(&third), NewSlot::Key(key)];
+    shown(&slots);
+    Encryptor::with_slots(&slots).algorithm(algorithm).run(&text[..], &mut file)?;
+    let spare = file.len() - Head::MIN_LEN;
+    public(&file[..Head::MIN_LEN]);
+    public(&file[spare..]);
+    let open = |file: &[u8], key: &MasterKey| {
+        let keyring = Keyring::default().key(key.clone()).open_slots();
+        shown(&keyring);
+        Decryptor::new(&keyring).run(file, Vec::new())
+    };
+    open(&file, key)?;
+    assert!(matches!(open(&file, other), Err(Error::NoSlot)));
     Ok(())
 }
 

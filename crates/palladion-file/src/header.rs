@@ -3,7 +3,6 @@
 use std::io::Read;
 
 use hkdf::Hkdf;
-use palladion::subtle::ConstantTimeEq;
 use palladion::{Algorithm, Tag};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -298,11 +297,11 @@ impl Header {
     }
 
     /// The cipher for the chunks, if the header commits to this master key, or to what else takes
-    /// its place. The comparison is in constant time.
+    /// its place.
     pub fn open_with(&self, ikm: &[u8; 32]) -> Result<Option<Cipher>, Error> {
         let (cipher, commitment) = self.expand(ikm)?;
-        let found = &self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM];
-        Ok(bool::from(commitment.as_bytes().ct_eq(found)).then_some(cipher))
+        let found = Tag::try_from(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM])?;
+        Ok((commitment == found).then_some(cipher))
     }
 
     /// Derives the key of this file and the commitment to it with HKDF. The info is everything

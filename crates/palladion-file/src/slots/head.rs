@@ -4,7 +4,6 @@ use std::{error, fmt};
 
 use hkdf::Hkdf;
 use hkdf::hmac::{Hmac, KeyInit, Mac};
-use palladion::subtle::ConstantTimeEq;
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
@@ -17,7 +16,7 @@ use crate::kdf::KdfParams;
 use crate::layout::Layout;
 use crate::master_key::MasterKey;
 use crate::passphrase::Passphrase;
-use palladion::Algorithm;
+use palladion::{Algorithm, Tag};
 
 // The layout: see docs/file-format.md.
 const LOG2: usize = HEADER_LEN;
@@ -157,7 +156,8 @@ impl Header {
         let (wrapped, rest) = rest.split_first_chunk::<32>()?;
         let (check, extra) = rest.split_first_chunk::<32>()?;
         let pad = self.pad(slot.number(), salt, ikm, extra);
-        bool::from(pad[32..].ct_eq(check)).then(|| FileKey(xor(&pad, wrapped)))
+        let expected = Tag::try_from(&pad[32..]).ok()?;
+        (expected == Tag::from(*check)).then(|| FileKey(xor(&pad, wrapped)))
     }
 
     fn pad(&self, kind: u8, salt: &[u8; 32], ikm: &MasterKey, extra: &[u8]) -> Zeroizing<[u8; 64]> {
@@ -380,7 +380,9 @@ impl Head {
             Err(error) => return Some(Err(error)),
         };
         let (text, tail) = self.bytes.split_at(self.bytes.len() - TAIL);
-        let is_right = self.header.mac(file_key, text).verify_slice(&tail[..MAC_LEN]).is_ok();
+        let expected =
+            Tag::from(<[u8; 32]>::from(self.header.mac(file_key, text).finalize().into_bytes()));
+        let is_right = tail.first_chunk().is_some_and(|mac| expected == Tag::from(*mac));
         Some(if is_right { Ok(cipher) } else { Err(Error::HeaderDamaged) })
     }
 }
