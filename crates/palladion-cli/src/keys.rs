@@ -145,11 +145,12 @@ fn keep_old(path: &Path) -> Result<()> {
     let mut buffer = Zeroizing::new(vec![0; LONGEST]);
     let mut copied = 0;
     loop {
-        let read = input.reader().read(&mut buffer);
-        let len = read.map_err(|error| Failure::io("read", &input.name, &error))?;
-        if len == 0 {
-            break;
-        }
+        let len = match input.reader().read(&mut buffer) {
+            Ok(0) => break,
+            Ok(len) => len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Failure::io("read", &input.name, &error)),
+        };
         let written = output.writer().write_all(&buffer[..len]);
         written.map_err(|error| Failure::io("write", &output.name, &error))?;
         copied += len as u64;
