@@ -2,9 +2,9 @@
 
 use core::marker::PhantomData;
 
-use super::order::{Arranged, Order};
-use super::registers::{self, Batched, Steps};
-use super::{FINAL_ROUNDS, Machine, Rows, Work, constants};
+use super::order::{Order, Output};
+use super::registers::{self, Batched, Place, Step, Steps};
+use super::{DECRYPT, ENCRYPT, FINAL_ROUNDS, Machine, Rows, Work, constants};
 use crate::block::{Blocks, Vector, Word};
 
 /// The words S0 to S7 of some lanes. `O` is the order of the instructions of a step.
@@ -26,8 +26,10 @@ impl<W: Word, O: Order> Aegis128<W, O> {
         // their successors, they keep it for a second update.
         s.add_context(ctx);
         for _ in 0..5 {
-            s.mix(s.0[3], s.0[7], n, k);
-            s.mix(s.0[3].xor(ctx), s.0[7].xor(ctx), n, k);
+            s.mix(s, [n, k]);
+            let mut from = s;
+            from.add_context(ctx);
+            s.mix(from, [n, k]);
         }
         s.add_context(ctx);
         s
@@ -39,17 +41,17 @@ impl<W: Word, O: Order> Aegis128<W, O> {
         self.0[7] = self.0[7].xor(ctx);
     }
 
-    /// Update(M0, M1) (§3.2.3) in Init and Finalize. S4 is made of `s3`, S0 of `s7`.
+    /// Update(M0, M1) (§3.2.3) in Init and Finalize. Words are made of `from`.
     #[inline(always)]
-    fn mix(&mut self, s3: W, s7: W, m0: W, m1: W) {
-        let s = self.0;
-        self.0 = O::mix([s7, s[0], s[1], s[2], s3, s[4], s[5], s[6]], s, [m0, m1]);
+    fn mix(&mut self, from: Self, m: [W; 2]) {
+        self.0 = O::AEGIS128.mix.update(from.0, self.0, m);
     }
 
-    /// The words from which an update makes S0 to S7.
+    /// Returns the same state. Its key stream stays behind what comes before.
     #[inline(always)]
-    fn round_inputs(s: [W; 8]) -> [W; 8] {
-        [s[7], s[0], s[1], s[2], s[3], s[4], s[5], s[6]]
+    fn fence(mut self) -> Self {
+        (self.0[2], self.0[6]) = (self.0[2].fence(), self.0[6].fence());
+        self
     }
 
     /// The lengths are absorbed as t = S2 ^ lengths (§3.2.7), in seven updates.
@@ -57,7 +59,7 @@ impl<W: Word, O: Order> Aegis128<W, O> {
     fn finalize(&mut self, lengths: W) {
         let t = self.0[2].xor(lengths);
         for _ in 0..FINAL_ROUNDS {
-            self.mix(self.0[3], self.0[7], t, t);
+            self.mix(*self, [t, t]);
         }
     }
 
@@ -82,47 +84,62 @@ pub(crate) fn start128<W: Vector>(k: W, n: W, [c0, c1]: [W; 2]) -> [W; 8] {
 impl<W: Word, O: Order> Steps for Aegis128<W, O> {
     type Step = [W::Blocks; 2];
 
+    const ONE_LOOP: bool = O::AEGIS128.one_loop;
+
     /// Absorb and Update (§3.2.3, §3.2.4).
     #[inline(always)]
     fn absorb(&mut self, [m0, m1]: [W::Blocks; 2]) {
-        self.0 = O::update(Self::round_inputs(self.0), self.0, [W::new(m0), W::new(m1)]);
+        self.0 = O::AEGIS128.absorb.update(self.0, self.0, [W::new(m0), W::new(m1)]);
     }
     /// z0 and z1 of Enc and Dec (§3.2.5, §3.2.6).
     #[inline(always)]
-    fn add_keystream(&self, [m0, m1]: [W::Blocks; 2]) -> [W::Blocks; 2] {
+    fn add_keystream(&self, [m0, m1]: [W::Blocks; 2], s1_last: bool) -> [W::Blocks; 2] {
         let [_, s1, s2, s3, _, s5, s6, s7] = self.words();
+        if s1_last {
+            return [s6.xor_and(s2, s3).xor3(m0, s1), s2.xor_and(s6, s7).xor3(m1, s5)];
+        }
         [m0.xor_and(s2, s3).xor3(s6, s1), m1.xor_and(s6, s7).xor3(s2, s5)]
     }
-    /// Enc (§3.2.5): adds the key stream and absorbs the message, as the order arranges it.
+    /// Absorb, Enc or Dec (§3.2.4 to §3.2.6), as the order arranges it.
     #[inline(always)]
-    fn encrypt(&mut self, m: [W::Blocks; 2]) -> [W::Blocks; 2] {
-        O::encrypt(self, m)
-    }
-    /// Dec (§3.2.6): adds the key stream and absorbs the result.
-    #[inline(always)]
-    fn decrypt(&mut self, c: [W::Blocks; 2]) -> [W::Blocks; 2] {
-        O::decrypt(self, c)
-    }
-}
-
-impl<W: Word, O: Order> Arranged for Aegis128<W, O> {
-    #[inline(always)]
-    fn begin(self) -> Self {
-        Self::new(O::begin(Self::round_inputs(self.0), self.0))
-    }
-    #[inline(always)]
-    fn end(self, before: Self, [m0, m1]: [W::Blocks; 2]) -> Self {
-        Self::new(O::end(self.0, before.0, [W::new(m0), W::new(m1)]))
-    }
-    #[inline(always)]
-    fn add_keystream_late(&self, [m0, m1]: [W::Blocks; 2]) -> [W::Blocks; 2] {
-        let [_, s1, s2, s3, _, s5, s6, s7] = self.words();
-        [s6.xor_and(s2, s3).xor3(m0, s1), s2.xor_and(s6, s7).xor3(m1, s5)]
-    }
-    #[inline(always)]
-    fn fence(mut self) -> Self {
-        (self.0[2], self.0[6]) = (self.0[2].fence(), self.0[6].fence());
-        self
+    unsafe fn step(&mut self, work: Work, place: impl Place<[W::Blocks; 2]>) {
+        let (order, s, late) = (O::AEGIS128, *self, O::AEGIS128.absorb_late);
+        let [enc_s1_last, dec_s1_last] = order.s1_last;
+        // SAFETY: the caller promises the step. `self` exists, so the CPU has the features.
+        unsafe {
+            let input = place.load();
+            match (order.output, work) {
+                (_, Work::Absorb) => self.absorb(input),
+                (Output::StoredFirst, _) => {
+                    let output = s.add_keystream(input, false);
+                    place.store(output);
+                    self.absorb(if work == ENCRYPT { input.after(output) } else { output });
+                }
+                (Output::First, ENCRYPT) => {
+                    let c = s.add_keystream(input, enc_s1_last);
+                    self.absorb(input);
+                    place.store(c);
+                }
+                (Output::Last | Output::Reloaded, ENCRYPT) => {
+                    self.absorb(input);
+                    let last = order.output == Output::Last;
+                    let m = if last { input } else { place.again().load() };
+                    place.store(s.fence().add_keystream(m, enc_s1_last));
+                }
+                (Output::First | Output::Last, DECRYPT) => {
+                    let [m0, m1] = s.add_keystream(input, dec_s1_last);
+                    self.0 = late.update(s.0, s.0, [W::new(m0), W::new(m1)]);
+                    place.store([m0, m1]);
+                }
+                (Output::Reloaded, DECRYPT) => {
+                    // The rounds of `absorb_late` have no use for the message, here the ciphertext.
+                    let rounds = late.begin(s.0, s.0, [W::new(input[0]), W::new(input[1])]);
+                    let [m0, m1] = s.fence().add_keystream(place.again().load(), dec_s1_last);
+                    self.0 = late.end(rounds, s.0, [W::new(m0), W::new(m1)]);
+                    place.store([m0, m1]);
+                }
+            }
+        }
     }
 }
 
@@ -144,7 +161,12 @@ unsafe impl<W: Word, O: Order> Machine for Aegis128<W, O> {
     #[inline(always)]
     unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
-        unsafe { O::run_steps(self, work, rows, steps) }
+        unsafe {
+            match O::AEGIS128.turn {
+                1 => registers::run_steps::<_, 1>(self, work, rows, steps),
+                _ => registers::run_steps::<_, 2>(self, work, rows, steps),
+            };
+        }
     }
     #[inline(always)]
     unsafe fn run_last_step(&mut self, work: Work, rows: Rows, len: usize) {

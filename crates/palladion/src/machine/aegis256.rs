@@ -2,9 +2,9 @@
 
 use core::marker::PhantomData;
 
-use super::order::{self, Arranged, Order};
-use super::registers::{self, Batched, Steps};
-use super::{FINAL_ROUNDS, Machine, Rows, Work, constants, load_two};
+use super::order::{Order, Output};
+use super::registers::{self, Batched, Place, Step, Steps};
+use super::{DECRYPT, ENCRYPT, FINAL_ROUNDS, Machine, Rows, Work, constants, load_two};
 use crate::block::{Blocks, Vector, Word};
 
 /// The words S0 to S5 of some lanes. `O` is the order of the instructions of a step.
@@ -28,8 +28,10 @@ impl<W: Word, O: Order> Aegis256<W, O> {
         s.add_context(ctx);
         for _ in 0..4 {
             for [m, n] in [k, kn] {
-                s.mix(s.0[3], s.0[5], m);
-                s.mix(s.0[3].xor(ctx), s.0[5].xor(ctx), n);
+                s.mix(s, m);
+                let mut from = s;
+                from.add_context(ctx);
+                s.mix(from, n);
             }
         }
         s.add_context(ctx);
@@ -42,17 +44,17 @@ impl<W: Word, O: Order> Aegis256<W, O> {
         self.0[5] = self.0[5].xor(ctx);
     }
 
-    /// Update(M) (§4.2.3) in Init and Finalize. S4 is made of `s3`, S0 of `s5`.
+    /// Update(M) (§4.2.3) in Init and Finalize. Words are made of `from`.
     #[inline(always)]
-    fn mix(&mut self, s3: W, s5: W, m: W) {
-        let s = self.0;
-        self.0 = O::mix([s5, s[0], s[1], s[2], s3, s[4]], s, [m]);
+    fn mix(&mut self, from: Self, m: W) {
+        self.0 = O::AEGIS256.mix.update(from.0, self.0, [m]);
     }
 
-    /// The words from which an update makes S0 to S5.
+    /// Returns the same state. Its key stream stays behind what comes before.
     #[inline(always)]
-    fn round_inputs(s: [W; 6]) -> [W; 6] {
-        [s[5], s[0], s[1], s[2], s[3], s[4]]
+    fn fence(mut self) -> Self {
+        (self.0[2], self.0[4]) = (self.0[2].fence(), self.0[4].fence());
+        self
     }
 
     /// The lengths are absorbed as t = S3 ^ lengths (§4.2.7), in seven updates.
@@ -60,7 +62,7 @@ impl<W: Word, O: Order> Aegis256<W, O> {
     fn finalize(&mut self, lengths: W) {
         let t = self.0[3].xor(lengths);
         for _ in 0..FINAL_ROUNDS {
-            self.mix(self.0[3], self.0[5], t);
+            self.mix(*self, t);
         }
     }
 
@@ -82,52 +84,90 @@ pub(crate) fn start256<W: Vector>(k: [W; 2], n: [W; 2], [c0, c1]: [W; 2]) -> [W;
 impl<W: Word, O: Order> Steps for Aegis256<W, O> {
     type Step = [W::Blocks; 1];
 
+    const ONE_LOOP: bool = O::AEGIS256.one_loop;
+    /// Four lanes wait for the AES units, not for the step before.
+    const OVERLAPS: bool = O::AEGIS256.overlaps && W::Blocks::LANES < 4;
+
     /// Absorb and Update (§4.2.3, §4.2.4).
     #[inline(always)]
     fn absorb(&mut self, [m]: [W::Blocks; 1]) {
-        self.0 = O::update(Self::round_inputs(self.0), self.0, [W::new(m)]);
+        self.0 = O::AEGIS256.absorb.update(self.0, self.0, [W::new(m)]);
     }
     /// z of Enc and Dec (§4.2.5, §4.2.6).
     #[inline(always)]
-    fn add_keystream(&self, [m]: [W::Blocks; 1]) -> [W::Blocks; 1] {
+    fn add_keystream(&self, [m]: [W::Blocks; 1], s1_last: bool) -> [W::Blocks; 1] {
+        if s1_last {
+            let [_, s1, s2, s3, s4, s5, ..] = self.words();
+            return [s4.xor(s5).xor(m).pin().xor_and(s2, s3).pin().xor(s1)];
+        }
         let s = &self.0;
         [m.xor_and(s[2].blocks(), s[3].blocks()).xor(s[1].xor3(s[4], s[5]).blocks())]
     }
-    /// Enc (§4.2.5): adds the key stream and absorbs the message, as the order arranges it.
+    /// Absorb, Enc or Dec (§4.2.4 to §4.2.6), as the order arranges it.
     #[inline(always)]
-    fn encrypt(&mut self, m: [W::Blocks; 1]) -> [W::Blocks; 1] {
-        O::encrypt(self, m)
-    }
-    /// Dec (§4.2.6): adds the key stream and absorbs the result.
-    #[inline(always)]
-    fn decrypt(&mut self, c: [W::Blocks; 1]) -> [W::Blocks; 1] {
-        O::decrypt(self, c)
-    }
-}
-
-impl<W: Word, O: Order> Arranged for Aegis256<W, O> {
-    #[inline(always)]
-    fn begin(self) -> Self {
-        Self::new(O::begin(Self::round_inputs(self.0), self.0))
-    }
-    #[inline(always)]
-    fn end(self, before: Self, [m]: [W::Blocks; 1]) -> Self {
-        Self::new(O::end(self.0, before.0, [W::new(m)]))
+    unsafe fn step(&mut self, work: Work, place: impl Place<[W::Blocks; 1]>) {
+        let (order, s, late) = (O::AEGIS256, *self, O::AEGIS256.absorb_late);
+        let [enc_s1_last, dec_s1_last] = order.s1_last;
+        // SAFETY: the caller promises the step. `self` exists, so the CPU has the features.
+        unsafe {
+            let input = place.load();
+            match (order.output, work) {
+                (_, Work::Absorb) => self.absorb(input),
+                (Output::StoredFirst, _) => {
+                    let output = s.add_keystream(input, false);
+                    place.store(output);
+                    self.absorb(if work == ENCRYPT { input.after(output) } else { output });
+                }
+                (Output::First, ENCRYPT) => {
+                    let c = s.add_keystream(input, enc_s1_last);
+                    self.absorb(input);
+                    place.store(c);
+                }
+                (Output::Last | Output::Reloaded, ENCRYPT) => {
+                    self.absorb(input);
+                    let last = order.output == Output::Last;
+                    let m = if last { input } else { place.again().load() };
+                    place.store(s.fence().add_keystream(m, enc_s1_last));
+                }
+                (Output::First | Output::Last, DECRYPT) => {
+                    let [m] = s.add_keystream(input, dec_s1_last);
+                    self.0 = late.update(s.0, s.0, [W::new(m)]);
+                    place.store([m]);
+                }
+                (Output::Reloaded, DECRYPT) => {
+                    // The rounds of `absorb_late` have no use for the message, here the ciphertext.
+                    let rounds = late.begin(s.0, s.0, [W::new(input[0])]);
+                    let [m] = s.fence().add_keystream(place.again().load(), dec_s1_last);
+                    self.0 = late.end(rounds, s.0, [W::new(m)]);
+                    place.store([m]);
+                }
+            }
+        }
     }
     #[inline(always)]
     fn absorb_two(&mut self, [m]: [W::Blocks; 1], [n]: [W::Blocks; 1]) {
-        self.0 = order::two_updates(self.0, W::new(m), W::new(n));
+        self.0 = two_updates(self.0, W::new(m), W::new(n));
     }
-    #[inline(always)]
-    fn add_keystream_late(&self, [m]: [W::Blocks; 1]) -> [W::Blocks; 1] {
-        let [_, s1, s2, s3, s4, s5, ..] = self.words();
-        [s4.xor(s5).xor(m).pin().xor_and(s2, s3).pin().xor(s1)]
-    }
-    #[inline(always)]
-    fn fence(mut self) -> Self {
-        (self.0[2], self.0[4]) = (self.0[2].fence(), self.0[4].fence());
-        self
-    }
+}
+
+/// Two updates in the order of [`ShortChain`](super::order::ShortChain), overlapping: the second
+/// takes the words that are ready.
+#[inline(always)]
+fn two_updates<W: Word>(s: [W; 6], m: W, n: W) -> [W; 6] {
+    let t1 = s[5].aes(m).fence();
+    let s5 = s[4].aes(s[5]).fence();
+    let t2 = s5.aes(n).fence();
+    let s3 = s[2].aes(s[3]).fence();
+    let s4 = s[3].aes(s[4]).fence();
+    let next5 = s4.aes(s5).fence();
+    let next4 = s3.aes(s4).fence();
+    let s1 = s[0].aes(s[1]).fence();
+    let s2 = s[1].aes(s[2]).fence();
+    let next3 = s2.aes(s3).fence();
+    let next2 = s1.aes(s2).fence();
+    let s0 = t1.pin().xor(s[0]).fence();
+    let next1 = s0.aes(s1).fence();
+    [t2.pin().xor(s0).fence(), next1, next2, next3, next4, next5]
 }
 
 // SAFETY: transparent over six words, whose type implements `Word`; there is nothing else in it.
@@ -145,7 +185,12 @@ unsafe impl<W: Word, O: Order> Machine for Aegis256<W, O> {
     #[inline(always)]
     unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
-        unsafe { O::run_steps(self, work, rows, steps) }
+        unsafe {
+            match O::AEGIS256.turn {
+                1 => registers::run_steps::<_, 1>(self, work, rows, steps),
+                _ => registers::run_steps::<_, 2>(self, work, rows, steps),
+            };
+        }
     }
     #[inline(always)]
     unsafe fn run_last_step(&mut self, work: Work, rows: Rows, len: usize) {

@@ -51,6 +51,9 @@ pub(crate) enum Work {
     Crypt(Direction),
 }
 
+pub(crate) const ENCRYPT: Work = Work::Crypt(Direction::Encrypt);
+pub(crate) const DECRYPT: Work = Work::Crypt(Direction::Decrypt);
+
 /// Where the blocks of a machine's lanes are: adjacent in each row, with the rows this many bytes
 /// apart. Unless they are only absorbed, results go to `dst`, which is equal to `src` or does not
 /// overlap the input.

@@ -8,7 +8,7 @@
 //! | [`Free`] | AES-NI: the compiler decides |
 //! | [`ShortChain`] | VAES |
 //! | [`ShortChainTernary`] | VAES with the three-way logic of AVX-512 |
-//! | [`Zen`] | AMD's Zen cores without AVX-512, where `arch/tables/zen.rs` names it |
+//! | [`Zen`], [`ZenOneLane`] | AMD's Zen cores without AVX-512, where `tables/zen.rs` names it |
 //! | [`ZenTernary`] | AMD's Zen cores with AVX-512, likewise |
 //!
 //! The standard's update is `S0' = AESRound(S7, S0 ^ M)`, where the instruction of x86 adds its
@@ -17,144 +17,125 @@
 //! orders compute `AESRound(S7, M) ^ S0` instead, and where the message is known late, as in
 //! decryption, `AESRound(S7, 0) ^ S0 ^ M`. `Vector::pin` hides the result of a round from the
 //! compiler, which would otherwise move the XOR back. docs/performance.md has the measurements.
+//!
+//! An order is data, which `step` in `aegis128.rs` and `aegis256.rs` reads. The compiler leaves the
+//! branches out.
 
-use super::registers::{self, Step, Steps};
-use super::{Rows, Work};
 use crate::block::{Blocks, Word, each};
-use crate::memory::Direction;
 
-/// An order of instructions. `N` is the number of words of a state, 8 for AEGIS-128 and 6 for
-/// AEGIS-256, and `B` that of blocks in a message, 2 and 1.
+/// An order of instructions, which a table names as a type.
 pub(crate) trait Order: Copy {
-    /// Update(M): word `i` of the new state is `AESRound(x[i], s[i])`. The block `m[b]` is added to
-    /// word `4 * b`. Here as the standard says: the message is part of the round key.
-    #[inline(always)]
-    fn update<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        let mut keys = s;
-        each!(b < B: keys[4 * b] = s[4 * b].xor(m[b]));
-        W::rounds(x, keys)
-    }
-
-    /// Update(M) in initialisation and finalisation.
-    #[inline(always)]
-    fn mix<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        Self::update(x, s, m)
-    }
-
-    /// The rounds of an Update(M) whose message is not known yet, as in decryption.
-    #[inline(always)]
-    fn begin<W: Word, const N: usize>(x: [W; N], s: [W; N]) -> [W; N] {
-        W::rounds(x, s)
-    }
-
-    /// The end of such an update of the state `s`: adds the message to these rounds.
-    #[inline(always)]
-    fn end<W: Word, const N: usize, const B: usize>(t: [W; N], _s: [W; N], m: [W; B]) -> [W; N] {
-        let mut out = t;
-        each!(b < B: out[4 * b] = t[4 * b].pin().xor(m[b]));
-        out
-    }
-
-    /// Encrypts a step and absorbs it.
-    #[inline(always)]
-    fn encrypt<A: Arranged>(s: &mut A, m: A::Step) -> A::Step {
-        // The ciphertext first, so that the message need not stay in registers.
-        let c = s.add_keystream(m);
-        s.absorb(m);
-        c
-    }
-
-    /// Decrypts a step and absorbs the result.
-    #[inline(always)]
-    fn decrypt<A: Arranged>(s: &mut A, c: A::Step) -> A::Step {
-        let m = s.add_keystream(c);
-        s.absorb(m);
-        m
-    }
-
-    /// Processes whole steps.
-    ///
-    /// # Safety
-    /// The same as for [`Machine::run_steps`](super::Machine::run_steps).
-    #[inline(always)]
-    unsafe fn run_steps<A: Arranged>(s: &mut A, work: Work, rows: Rows, steps: usize) {
-        // SAFETY: the caller promises the same.
-        unsafe { registers::run_steps::<_, 1>(s, work, rows, steps) };
-    }
+    const AEGIS128: Plan<8>;
+    const AEGIS256: Plan<6>;
 }
 
-/// A machine whose steps an order arranges: AEGIS-128 or AEGIS-256 with a register for each word.
-pub(crate) trait Arranged: Steps {
-    /// [`Order::begin`]
-    fn begin(self) -> Self;
-    /// [`Order::end`], of a state that began as `before`.
-    fn end(self, before: Self, m: Self::Step) -> Self;
-    /// Absorbs a step that is known late.
-    #[inline(always)]
-    fn absorb_late(&mut self, m: Self::Step) {
-        *self = self.begin().end(*self, m);
-    }
-    /// Absorbs two steps.
-    #[inline(always)]
-    fn absorb_two(&mut self, m: Self::Step, n: Self::Step) {
-        self.absorb(m);
-        self.absorb(n);
-    }
-    /// Adds the key stream to `m`, and last S1 (AEGIS-128: S1 and S5), which the step before has
-    /// made of S0, to keep the path from S0 through S1 back to S0 short.
-    fn add_keystream_late(&self, m: Self::Step) -> Self::Step;
-    /// Returns the same state. The key stream of it stays behind what comes before.
-    fn fence(self) -> Self;
+/// The order for a state of `N` words.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan<const N: usize> {
+    /// The updates of initialisation and finalisation.
+    pub(crate) mix: Update<N>,
+    /// The update by a message that is known before the step.
+    pub(crate) absorb: Update<N>,
+    /// The update by a message that the step decrypts.
+    pub(crate) absorb_late: Update<N>,
+    /// When a step computes its output.
+    pub(crate) output: Output,
+    /// Whether encryption and decryption add S1 (AEGIS-128: S1 and S5) last to the key stream. The
+    /// step before made it of S0, so this keeps the path from S0 through S1 back to S0 short.
+    pub(crate) s1_last: [bool; 2],
+    /// The number of steps in a turn of the loop, 1 or 2. Two need no copies, where there are
+    /// enough registers (docs/performance.md).
+    pub(crate) turn: usize,
+    /// Whether encryption and decryption share a loop.
+    pub(crate) one_loop: bool,
+    /// Whether a turn of AEGIS-256 absorbs its two steps at once.
+    pub(crate) overlaps: bool,
+}
+
+/// How an update computes `AESRound(s[i - 1], s[i])` for each word `i`, with the message added to
+/// S0 (AEGIS-128: to S0 and S4).
+#[derive(Clone, Copy)]
+pub(crate) struct Update<const N: usize> {
+    pub(crate) key: Key,
+    pub(crate) rounds: Rounds<N>,
+}
+
+/// The round key of a word to which the message is added. What it lacks is added after the round.
+#[derive(Clone, Copy)]
+pub(crate) enum Key {
+    /// The sum of word and message, as the standard says.
+    Sum,
+    Message,
+    Word,
+    Zero,
+}
+
+/// The sequence of an update's rounds.
+#[derive(Clone, Copy)]
+pub(crate) enum Rounds<const N: usize> {
+    /// As [`Word::rounds`] or the compiler arranges them.
+    Any,
+    /// In this sequence of words, by fences.
+    Fenced([usize; N]),
+    /// In this sequence of words, which [`Word::rounds`] keeps exactly.
+    Exact([usize; N]),
+}
+
+/// When a step computes its output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// Before the update. It is also stored before, because the update needs the registers.
+    StoredFirst,
+    /// Before the update.
+    First,
+    /// After the update, because nothing depends on it. In decryption the update depends on it.
+    Last,
+    /// After the AES rounds, in decryption too. The input is loaded again as an operand in memory,
+    /// so that it needs no register during the rounds.
+    Reloaded,
 }
 
 /// As the standard says. Right where the instruction adds the round key first, so that an XOR
-/// before a round takes no time.
+/// before a round takes no time. In initialisation and finalisation, where a message serves for
+/// many updates, it is converted once, to be a round key: short messages take 5 % less time.
 #[derive(Clone, Copy)]
 pub(crate) struct Textbook;
 
-impl Order for Textbook {}
-
-/// [`Textbook`] with one copy of a step's code for encryption and decryption. The rounds wait for
-/// execution units, not for the step before, so that other orders gain nothing.
-#[derive(Clone, Copy)]
-pub(crate) struct Compact;
-
-impl Order for Compact {
-    /// A message that serves for many updates is converted once, to be a round key. Short messages
-    /// take 5 % less time.
-    #[inline(always)]
-    fn mix<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        Free::update(x, s, m)
-    }
-    #[inline(always)]
-    unsafe fn run_steps<A: Arranged>(s: &mut A, work: Work, rows: Rows, steps: usize) {
-        // SAFETY: the caller promises the same.
-        unsafe { registers::run_steps_compactly(s, work, rows, steps) }
+const fn textbook<const N: usize>() -> Plan<N> {
+    Plan {
+        mix: Update { key: Key::Message, rounds: Rounds::Any },
+        absorb: Update { key: Key::Sum, rounds: Rounds::Any },
+        absorb_late: Update { key: Key::Sum, rounds: Rounds::Any },
+        output: Output::First,
+        s1_last: [false; 2],
+        turn: 1,
+        one_loop: false,
+        overlaps: false,
     }
 }
 
-/// [`Compact`] with a copy of the step each for encryption and decryption, where it takes many
-/// instructions to choose between a step's input and output.
+impl Order for Textbook {
+    const AEGIS128: Plan<8> = textbook();
+    const AEGIS256: Plan<6> = textbook();
+}
+
+/// [`Textbook`] for rounds that need many registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Scalar;
 
 impl Order for Scalar {
-    #[inline(always)]
-    fn mix<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        Compact::mix(x, s, m)
-    }
-    #[inline(always)]
-    unsafe fn run_steps<A: Arranged>(s: &mut A, work: Work, rows: Rows, steps: usize) {
-        const DECRYPT: Work = Work::Crypt(Direction::Decrypt);
-        // SAFETY: the caller promises the same.
-        unsafe {
-            if work == DECRYPT {
-                registers::run_steps_compactly(s, DECRYPT, rows, steps);
-            } else {
-                registers::run_steps_compactly(s, work, rows, steps);
-            }
-        }
-    }
+    const AEGIS128: Plan<8> = Plan { output: Output::StoredFirst, ..Textbook::AEGIS128 };
+    const AEGIS256: Plan<6> = Plan { output: Output::StoredFirst, ..Textbook::AEGIS256 };
+}
+
+/// [`Scalar`] with one loop for encryption and decryption, where a step is much code. The rounds
+/// wait for execution units, not for the step before, so that other orders gain nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Compact;
+
+impl Order for Compact {
+    const AEGIS128: Plan<8> = Plan { one_loop: true, ..Scalar::AEGIS128 };
+    const AEGIS256: Plan<6> = Plan { one_loop: true, ..Scalar::AEGIS256 };
 }
 
 /// The message is a round key. The compiler chooses the order, starting from one in which each
@@ -163,351 +144,177 @@ impl Order for Scalar {
 pub(crate) struct Free;
 
 impl Order for Free {
-    #[inline(always)]
-    fn update<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        let mut out = W::rounds(x, with_message(s, m));
-        each!(b < B: out[4 * b] = out[4 * b].pin().xor(s[4 * b]));
-        out
-    }
-    /// S0 and S4 are round keys, as in the textbook, which saves two instructions. AEGIS-256, with
-    /// fewer rounds in a step, would wait for S0 where a round takes long.
-    #[inline(always)]
-    fn begin<W: Word, const N: usize>(x: [W; N], s: [W; N]) -> [W; N] {
-        W::rounds(x, if N == 8 { s } else { without_message(s) })
-    }
-    #[inline(always)]
-    fn end<W: Word, const N: usize, const B: usize>(t: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        if N == 8 { Textbook::end(t, s, m) } else { ShortChain::end(t, s, m) }
-    }
-    #[inline(always)]
-    fn decrypt<A: Arranged>(s: &mut A, c: A::Step) -> A::Step {
-        let m = s.add_keystream_late(c);
-        s.absorb_late(m);
-        m
-    }
+    /// In decryption S0 and S4 are round keys, as in the textbook, which saves two instructions.
+    const AEGIS128: Plan<8> = Plan {
+        absorb: Update { key: Key::Message, rounds: Rounds::Any },
+        absorb_late: Update { key: Key::Word, rounds: Rounds::Any },
+        s1_last: [false, true],
+        ..Textbook::AEGIS128
+    };
+    /// With fewer rounds in a step, it would wait for S0 where a round takes long.
+    const AEGIS256: Plan<6> = Plan {
+        absorb: Update { key: Key::Message, rounds: Rounds::Any },
+        absorb_late: Update { key: Key::Zero, rounds: Rounds::Any },
+        s1_last: [false, true],
+        ..Textbook::AEGIS256
+    };
 }
 
 /// A fixed order for cores that execute the oldest ready instruction first: rounds from the last
 /// word down, each of which overwrites its round key if that is only absorbed. Those of the message
-/// are first, because they are on the longest chain, and the key stream is last, because nothing
-/// depends on it.
+/// are first, because they are on the longest chain.
+///
+/// Without a key stream, only the chain is left: in AEGIS-256, six rounds and one XOR in six steps.
+/// So it absorbs two steps at once: the second starts before the first has finished.
 #[derive(Clone, Copy)]
 pub(crate) struct ShortChain;
 
-const DOWN: Sequence = Sequence([0, 4, 7, 3, 6, 2, 5, 1], [0, 5, 4, 3, 2, 1]);
-
-impl Order for ShortChain {
-    #[inline(always)]
-    fn update<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        let mut out = in_order(DOWN, x, with_message(s, m));
-        each!(b < B: out[4 * b] = out[4 * b].pin().xor(s[4 * b]).fence());
-        out
-    }
-    #[inline(always)]
-    fn begin<W: Word, const N: usize>(x: [W; N], s: [W; N]) -> [W; N] {
-        in_order(DOWN, x, without_message(s))
-    }
-    #[inline(always)]
-    fn end<W: Word, const N: usize, const B: usize>(t: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        let mut out = t;
-        each!(b < B: out[4 * b] = t[4 * b].pin().xor3(s[4 * b], m[b]));
-        out
-    }
-    #[inline(always)]
-    fn encrypt<A: Arranged>(s: &mut A, m: A::Step) -> A::Step {
-        let before = *s;
-        s.absorb(m);
-        before.fence().add_keystream(m)
-    }
-    #[inline(always)]
-    fn decrypt<A: Arranged>(s: &mut A, c: A::Step) -> A::Step {
-        let m = s.add_keystream_late(c);
-        s.absorb_late(m);
-        m
-    }
-    /// Without a key stream, only the chain is left: in AEGIS-256, six rounds and one XOR in six
-    /// steps. So it absorbs two steps at once: the second starts before the first has finished.
-    #[inline(always)]
-    unsafe fn run_steps<A: Arranged>(s: &mut A, work: Work, rows: Rows, steps: usize) {
-        // SAFETY: the caller promises the steps.
-        unsafe {
-            if A::RATE == 1 && A::V::LANES < 4 && work == Work::Absorb {
-                absorb_twos(s, rows, steps);
-            } else {
-                registers::run_steps::<_, 1>(s, work, rows, steps);
-            }
-        }
+const fn short_chain<const N: usize>(down: Rounds<N>) -> Plan<N> {
+    Plan {
+        mix: Update { key: Key::Message, rounds: down },
+        absorb: Update { key: Key::Message, rounds: down },
+        absorb_late: Update { key: Key::Zero, rounds: down },
+        output: Output::Last,
+        s1_last: [false, true],
+        turn: 1,
+        one_loop: false,
+        overlaps: false,
     }
 }
 
-/// [`ShortChain`] where an XOR of three values is one instruction: decryption adds its key stream
-/// at once. That takes 4 % off long messages of AEGIS-128X4 on Zen 4.
+impl Order for ShortChain {
+    const AEGIS128: Plan<8> = short_chain(Rounds::Fenced([0, 4, 7, 3, 6, 2, 5, 1]));
+    const AEGIS256: Plan<6> =
+        Plan { turn: 2, overlaps: true, ..short_chain(Rounds::Fenced([0, 5, 4, 3, 2, 1])) };
+}
+
+/// [`ShortChain`] with 32 registers and where an XOR of three values is one instruction. Decryption
+/// adds its key stream at once, which takes 4 % off long messages of AEGIS-128X4 on Zen 4.
 #[derive(Clone, Copy)]
 pub(crate) struct ShortChainTernary;
 
 impl Order for ShortChainTernary {
-    #[inline(always)]
-    fn update<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        ShortChain::update(x, s, m)
-    }
-    #[inline(always)]
-    fn begin<W: Word, const N: usize>(x: [W; N], s: [W; N]) -> [W; N] {
-        ShortChain::begin(x, s)
-    }
-    #[inline(always)]
-    fn end<W: Word, const N: usize, const B: usize>(t: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        ShortChain::end(t, s, m)
-    }
-    #[inline(always)]
-    fn encrypt<A: Arranged>(s: &mut A, m: A::Step) -> A::Step {
-        ShortChain::encrypt(s, m)
-    }
-    #[inline(always)]
-    fn decrypt<A: Arranged>(s: &mut A, c: A::Step) -> A::Step {
-        let m = s.add_keystream(c);
-        s.absorb_late(m);
-        m
-    }
-    #[inline(always)]
-    unsafe fn run_steps<A: Arranged>(s: &mut A, work: Work, rows: Rows, steps: usize) {
-        // SAFETY: the caller promises the same.
-        unsafe { ShortChain::run_steps(s, work, rows, steps) }
-    }
+    const AEGIS128: Plan<8> = Plan { s1_last: [false; 2], turn: 2, ..ShortChain::AEGIS128 };
+    const AEGIS256: Plan<6> = Plan { s1_last: [false; 2], ..ShortChain::AEGIS256 };
 }
 
-/// The rounds of [`ShortChain`], with the message as an operand in memory. After them it is loaded
-/// again for the key stream. That leaves enough registers for two steps in a turn of the loop.
+/// The rounds of [`ShortChain`], with the message as an operand in memory, which leaves enough
+/// registers for two steps in a turn of the loop.
+///
+/// In decryption, S0 and S4 are round keys, as in the textbook. The words that wait for the message
+/// are last.
 #[derive(Clone, Copy)]
 pub(crate) struct Zen;
 
-/// For initialisation and finalisation.
-const UP_TO_S0: Sequence = Sequence([1, 2, 3, 4, 5, 6, 7, 0], [1, 2, 3, 4, 5, 0]);
-/// For decryption: the words that wait for the message are last.
-const DOWN_TO_S0: Sequence = Sequence([7, 3, 6, 2, 5, 1, 0, 4], [5, 4, 3, 2, 0, 1]);
-
 impl Order for Zen {
-    #[inline(always)]
-    fn update<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        ShortChain::update(x, s, m)
-    }
-    /// One lane of AEGIS-128 goes from the first word up.
-    #[inline(always)]
-    fn mix<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        if N != 8 || W::Blocks::LANES > 1 {
-            return Self::update(x, s, m);
-        }
-        let mut out = in_order(UP_TO_S0, x, with_message(s, m));
-        each!(b < B: out[4 * b] = out[4 * b].pin().xor(s[4 * b]).fence());
-        out
-    }
-    /// S0 and S4 are round keys, as in the textbook. Only the message is added after the rounds.
-    #[inline(always)]
-    fn begin<W: Word, const N: usize>(x: [W; N], s: [W; N]) -> [W; N] {
-        in_order(DOWN_TO_S0, x, s)
-    }
-    #[inline(always)]
-    fn end<W: Word, const N: usize, const B: usize>(t: [W; N], _s: [W; N], m: [W; B]) -> [W; N] {
-        let mut out = t;
-        each!(b < B: out[4 * b] = t[4 * b].pin().xor(m[b]).fence());
-        out
-    }
-    #[inline(always)]
-    unsafe fn run_steps<A: Arranged>(s: &mut A, work: Work, rows: Rows, steps: usize) {
-        const ENCRYPT: Work = Work::Crypt(Direction::Encrypt);
-        const DECRYPT: Work = Work::Crypt(Direction::Decrypt);
-        // SAFETY: the caller promises the same.
-        unsafe {
-            match work {
-                Work::Absorb if A::RATE == 1 => absorb_twos(s, rows, steps),
-                Work::Absorb => zen_turns(s, Work::Absorb, rows, steps),
-                ENCRYPT => zen_turns(s, ENCRYPT, rows, steps),
-                DECRYPT => zen_turns(s, DECRYPT, rows, steps),
-            }
-        }
-    }
+    const AEGIS128: Plan<8> = Plan {
+        absorb_late: Update { key: Key::Word, rounds: Rounds::Fenced([7, 3, 6, 2, 5, 1, 0, 4]) },
+        output: Output::Reloaded,
+        s1_last: [false; 2],
+        turn: 2,
+        ..ShortChain::AEGIS128
+    };
+    const AEGIS256: Plan<6> = Plan {
+        absorb_late: Update { key: Key::Word, rounds: Rounds::Fenced([5, 4, 3, 2, 0, 1]) },
+        output: Output::Reloaded,
+        s1_last: [true; 2],
+        ..ShortChain::AEGIS256
+    };
 }
 
-/// Zen with AVX-512: exactly in the order from the first word up, the rounds of the message last.
+/// [`Zen`] for one lane: initialisation and finalisation of AEGIS-128 go from the first word up.
+#[derive(Clone, Copy)]
+pub(crate) struct ZenOneLane;
+
+impl Order for ZenOneLane {
+    const AEGIS128: Plan<8> = Plan {
+        mix: Update { key: Key::Message, rounds: Rounds::Fenced([1, 2, 3, 4, 5, 6, 7, 0]) },
+        ..Zen::AEGIS128
+    };
+    const AEGIS256: Plan<6> = Zen::AEGIS256;
+}
+
+/// Zen with AVX-512, for AEGIS-128: from the first word up, the rounds of the message last.
 #[derive(Clone, Copy)]
 pub(crate) struct ZenTernary;
 
-const UP: Sequence = Sequence([1, 2, 3, 5, 6, 7, 0, 4], [1, 2, 3, 4, 5, 0]);
-
 impl Order for ZenTernary {
-    #[inline(always)]
-    fn update<W: Word, const N: usize, const B: usize>(x: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        let keys = UP.arrange(with_message(s, m));
-        let mut out = UP.restore(W::rounds(UP.arrange(x), keys));
-        each!(b < B: out[4 * b] = out[4 * b].pin().xor(s[4 * b]).fence());
-        out
-    }
-    #[inline(always)]
-    fn begin<W: Word, const N: usize>(x: [W; N], s: [W; N]) -> [W; N] {
-        in_order(UP, x, without_message(s))
-    }
-    #[inline(always)]
-    fn end<W: Word, const N: usize, const B: usize>(t: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
-        ShortChain::end(t, s, m)
-    }
-    #[inline(always)]
-    fn encrypt<A: Arranged>(s: &mut A, m: A::Step) -> A::Step {
-        ShortChain::encrypt(s, m)
-    }
-    #[inline(always)]
-    fn decrypt<A: Arranged>(s: &mut A, c: A::Step) -> A::Step {
-        ShortChainTernary::decrypt(s, c)
-    }
+    const AEGIS128: Plan<8> = Plan {
+        mix: Update { key: Key::Message, rounds: Rounds::Exact(UP) },
+        absorb: Update { key: Key::Message, rounds: Rounds::Exact(UP) },
+        absorb_late: Update { key: Key::Zero, rounds: Rounds::Fenced(UP) },
+        ..ShortChainTernary::AEGIS128
+    };
+    const AEGIS256: Plan<6> = ShortChainTernary::AEGIS256;
 }
 
-// What orders are made of.
+const UP: [usize; 8] = [1, 2, 3, 5, 6, 7, 0, 4];
 
-/// A sequence of the words of AEGIS-128 and of AEGIS-256.
-#[derive(Clone, Copy)]
-struct Sequence([usize; 8], [usize; 6]);
-
-impl Sequence {
-    /// Returns the number of the word at a position.
+impl<const N: usize> Update<N> {
+    /// Update(M) of the state `s` (RFC 10032 §3.2.3, §4.2.3). Word `i` is made of `from[i - 1]`,
+    /// which is `s` but for the context.
     #[inline(always)]
-    fn word<const N: usize>(self, i: usize) -> usize {
-        if N == 8 { self.0[i] } else { self.1[i] }
+    pub(crate) fn update<W: Word, const B: usize>(
+        self,
+        from: [W; N],
+        s: [W; N],
+        m: [W; B],
+    ) -> [W; N] {
+        self.end(self.begin(from, s, m), s, m)
     }
-    /// Brings words into this sequence.
+
+    /// The AES rounds of an update.
     #[inline(always)]
-    fn arrange<W: Copy, const N: usize>(self, words: [W; N]) -> [W; N] {
-        let mut out = words;
-        each!(i < N: out[i] = words[self.word::<N>(i)]);
-        out
-    }
-    /// Brings words from this sequence back into that of their numbers.
-    #[inline(always)]
-    fn restore<W: Copy, const N: usize>(self, words: [W; N]) -> [W; N] {
-        let mut out = words;
-        each!(i < N: out[self.word::<N>(i)] = words[i]);
-        out
-    }
-}
-
-/// Computes AES rounds in this sequence, which the compiler keeps.
-#[inline(always)]
-fn in_order<W: Word, const N: usize>(sequence: Sequence, x: [W; N], keys: [W; N]) -> [W; N] {
-    let mut out = keys;
-    each!(i < N: {
-        let word = sequence.word::<N>(i);
-        out[word] = x[word].aes(keys[word]).fence();
-    });
-    out
-}
-
-/// Returns round keys with the message in place of the words that it is added to.
-#[inline(always)]
-fn with_message<W: Word, const N: usize, const B: usize>(mut s: [W; N], m: [W; B]) -> [W; N] {
-    each!(b < B: s[4 * b] = m[b]);
-    s
-}
-
-/// Returns round keys with zeros there.
-#[inline(always)]
-fn without_message<W: Word, const N: usize>(s: [W; N]) -> [W; N] {
-    // SAFETY: a word exists, so the CPU has the features.
-    let zero = W::new(unsafe { W::Blocks::zero() });
-    if N == 8 { with_message(s, [zero; 2]) } else { with_message(s, [zero]) }
-}
-
-/// Absorbs two steps in each turn, and then one if there is another.
-///
-/// # Safety
-/// The steps are readable.
-#[inline(always)]
-unsafe fn absorb_twos<A: Arranged>(state: &mut A, Rows { src, row, .. }: Rows, steps: usize) {
-    let (rate, mut at, stop) = (row * A::RATE, 0, row * A::RATE * steps);
-    let mut s = *state; // a copy that the optimiser can keep in registers
-    // SAFETY: the caller promises the steps. `state` exists, so the CPU has the features.
-    unsafe {
-        while stop - at >= 2 * rate {
-            let src = src.wrapping_add(at);
-            s.absorb_two(A::Step::load(src, row), A::Step::load(src.add(rate), row));
-            at += 2 * rate;
-        }
-        if at < stop {
-            s.absorb(A::Step::load(src.wrapping_add(at), row));
-        }
-    }
-    *state = s;
-}
-
-/// Processes two steps in each turn, and then one if there is another, in the order for Zen.
-///
-/// # Safety
-/// The steps are readable and, unless they are only absorbed, writable.
-#[inline(always)]
-unsafe fn zen_turns<A: Arranged>(state: &mut A, work: Work, rows: Rows, steps: usize) {
-    /// # Safety
-    /// The step is readable and, unless it is only absorbed, writable.
-    #[inline(always)]
-    unsafe fn step<A: Arranged>(s: &mut A, work: Work, Rows { src, dst, row }: Rows) {
-        // SAFETY: the caller promises the step. `s` exists, so the CPU has the features.
-        unsafe {
-            let before = *s;
-            match work {
-                Work::Absorb => s.absorb(A::Step::load(src, row)),
-                Work::Crypt(Direction::Encrypt) => {
-                    s.absorb(A::Step::load(src, row));
-                    add_keystream_again(before, src, row).store(dst, row);
-                }
-                Work::Crypt(Direction::Decrypt) => {
-                    let rounds = before.begin();
-                    let m = add_keystream_again(before, src, row);
-                    *s = rounds.end(before, m);
-                    m.store(dst, row);
-                }
+    pub(crate) fn begin<W: Word, const B: usize>(
+        self,
+        from: [W; N],
+        s: [W; N],
+        m: [W; B],
+    ) -> [W; N] {
+        let (mut x, mut keys) = (from, s);
+        each!(i < N: x[i] = from[(i + N - 1) % N]);
+        each!(b < B: keys[4 * b] = match self.key {
+            Key::Sum => s[4 * b].xor(m[b]),
+            Key::Message => m[b],
+            Key::Word => s[4 * b],
+            // SAFETY: a word exists, so the CPU has the features.
+            Key::Zero => W::new(unsafe { W::Blocks::zero() }),
+        });
+        let mut out = s;
+        match self.rounds {
+            Rounds::Any => out = W::rounds(x, keys),
+            Rounds::Fenced(words) => {
+                each!(i < N: out[words[i]] = x[words[i]].aes(keys[words[i]]).fence());
+            }
+            Rounds::Exact(words) => {
+                let (mut first, mut second) = (x, keys);
+                each!(i < N: (first[i], second[i]) = (x[words[i]], keys[words[i]]));
+                let rounds = W::rounds(first, second);
+                each!(i < N: out[words[i]] = rounds[i]);
             }
         }
+        out
     }
-    /// # Safety
-    /// The step is readable.
-    #[inline(always)]
-    unsafe fn add_keystream_again<A: Arranged>(s: A, src: *const u8, row: usize) -> A::Step {
-        // SAFETY: the caller promises the step. `s` exists, so the CPU has the features.
-        let m = unsafe { A::Step::load(A::V::again(src), row) };
-        if A::RATE == 2 { s.fence().add_keystream(m) } else { s.fence().add_keystream_late(m) }
-    }
-    let (rate, mut at, stop) = (rows.row * A::RATE, 0, rows.row * A::RATE * steps);
-    let mut s = *state; // a copy that the optimiser can keep in registers
-    // SAFETY: the caller promises the steps.
-    unsafe {
-        while stop - at >= 2 * rate {
-            step(&mut s, work, rows.at(at));
-            step(&mut s, work, rows.at(at + rate));
-            at += 2 * rate;
-        }
-        if at < stop {
-            step(&mut s, work, rows.at(at));
-        }
-    }
-    *state = s;
-}
 
-/// Two updates of AEGIS-256 in the order of [`ShortChain`], overlapping: the second takes the words
-/// that are ready.
-#[inline(always)]
-pub(super) fn two_updates<W: Word>(s: [W; 6], m: W, n: W) -> [W; 6] {
-    /// A round that keeps its place. Not a closure, which is not always inlined.
+    /// Adds to the AES rounds what their round keys lack.
     #[inline(always)]
-    fn round<W: Word>(input: W, round_key: W) -> W {
-        input.aes(round_key).fence()
+    pub(crate) fn end<W: Word, const B: usize>(
+        self,
+        mut rounds: [W; N],
+        s: [W; N],
+        m: [W; B],
+    ) -> [W; N] {
+        each!(b < B: {
+            let (round, s, m) = (rounds[4 * b], s[4 * b], m[b]);
+            rounds[4 * b] = match (self.key, self.rounds) {
+                (Key::Sum, _) => round,
+                (Key::Zero, _) => round.pin().xor3(s, m),
+                (Key::Message, Rounds::Any) => round.pin().xor(s),
+                (Key::Message, _) => round.pin().xor(s).fence(),
+                (Key::Word, Rounds::Any) => round.pin().xor(m),
+                (Key::Word, _) => round.pin().xor(m).fence(),
+            };
+        });
+        rounds
     }
-    let t1 = round(s[5], m);
-    let s5 = round(s[4], s[5]);
-    let t2 = round(s5, n);
-    let s3 = round(s[2], s[3]);
-    let s4 = round(s[3], s[4]);
-    let next5 = round(s4, s5);
-    let next4 = round(s3, s4);
-    let s1 = round(s[0], s[1]);
-    let s2 = round(s[1], s[2]);
-    let next3 = round(s2, s3);
-    let next2 = round(s1, s2);
-    let s0 = t1.pin().xor(s[0]).fence();
-    let next1 = round(s0, s1);
-    [t2.pin().xor(s0).fence(), next1, next2, next3, next4, next5]
 }

@@ -8,8 +8,8 @@
 //! S4), and the chain switches between AES and other instructions once instead of twice, which
 //! saves a delay (docs/performance.md).
 
-use super::registers::{self, Steps};
-use super::{FINAL_ROUNDS, Machine, Rows, Work, constants};
+use super::registers::{self, Place, Steps};
+use super::{DECRYPT, ENCRYPT, FINAL_ROUNDS, Machine, Rows, Work, constants};
 use crate::block::{Blocks, Halves, Vector, Word};
 
 /// A single block.
@@ -67,22 +67,30 @@ where
         self.update(W::new(m));
     }
     #[inline(always)]
-    fn add_keystream(&self, [m]: [W::Blocks; 1]) -> [W::Blocks; 1] {
+    fn add_keystream(&self, [m]: [W::Blocks; 1], _: bool) -> [W::Blocks; 1] {
         let [_, s1, s2, s3] = self.plain();
         [m.xor_and(s2, s3).xor3(s2.swap(), s1)]
     }
     #[inline(always)]
-    fn encrypt(&mut self, m: [W::Blocks; 1]) -> [W::Blocks; 1] {
+    unsafe fn step(&mut self, work: Work, place: impl Place<[W::Blocks; 1]>) {
         let mut before = *self;
-        self.absorb(m);
-        before.0[2] = before.0[2].fence(); // compute the key stream last
-        before.add_keystream(m)
-    }
-    #[inline(always)]
-    fn decrypt(&mut self, c: [W::Blocks; 1]) -> [W::Blocks; 1] {
-        let m = self.add_keystream(c);
-        self.absorb(m);
-        m
+        // SAFETY: the caller promises the step. `self` exists, so the CPU has the features.
+        unsafe {
+            let input = place.load();
+            match work {
+                Work::Absorb => self.absorb(input),
+                ENCRYPT => {
+                    self.absorb(input);
+                    before.0[2] = before.0[2].fence(); // compute the key stream last
+                    place.store(before.add_keystream(input, false));
+                }
+                DECRYPT => {
+                    let m = before.add_keystream(input, false);
+                    self.absorb(m);
+                    place.store(m);
+                }
+            }
+        }
     }
 }
 
@@ -115,7 +123,7 @@ where
     #[inline(always)]
     unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
-        unsafe { registers::run_steps::<_, 1>(self, work, rows, steps) };
+        unsafe { registers::run_steps::<_, 2>(self, work, rows, steps) };
     }
     #[inline(always)]
     unsafe fn run_last_step(&mut self, work: Work, rows: Rows, len: usize) {

@@ -1,6 +1,6 @@
 //! The loop over steps, for machines whose state is in registers.
 
-use super::{Machine, Rows, Work};
+use super::{DECRYPT, ENCRYPT, Machine, Rows, Work};
 use crate::block::{Blocks, Vector, each};
 use crate::memory::Direction;
 
@@ -8,6 +8,8 @@ use crate::memory::Direction;
 pub(crate) trait Step: Copy {
     /// A row.
     type V: Blocks;
+    /// The number of rows.
+    const ROWS: usize;
     /// Loads a step whose rows are `row` bytes apart.
     ///
     /// # Safety
@@ -35,7 +37,8 @@ pub(crate) trait Step: Copy {
     fn of(blocks: [Self::V; 2]) -> Self;
     /// Returns the rows; if there is one, twice.
     fn rows(self) -> [Self::V; 2];
-    /// Returns the same step, behind `earlier` as [`Vector::after`] says.
+    /// Returns the step unchanged, but keeps the compiler from computing it before `earlier` is
+    /// ready. See [`Vector::after`].
     #[inline(always)]
     fn after(self, earlier: Self) -> Self {
         let ([first, second], [_, last]) = (self.rows(), earlier.rows());
@@ -60,6 +63,31 @@ mod through_buffer {
 
     type Buffer = MaybeUninit<[u8; 128]>;
 
+    /// Copies the first `len` bytes of a step from rows to rows that are so many bytes apart.
+    ///
+    /// # Safety
+    /// These bytes are readable at `src` and writable at `dst`.
+    #[inline(always)]
+    unsafe fn copy<V: Blocks, const N: usize>(
+        (src, src_row): (*const u8, usize),
+        (dst, dst_row): (*mut u8, usize),
+        len: usize,
+    ) {
+        let row = src_row.max(dst_row); // that of the data: in the buffer, rows are adjacent
+        // SAFETY: the caller promises the bytes, of which each row gets its part; if it has none,
+        // its address is not accessed.
+        unsafe {
+            if src_row == dst_row {
+                copy_in_loops(src, dst, len.min(N * row));
+            } else {
+                for i in 0..N {
+                    let (from, to) = (src.wrapping_add(i * src_row), dst.wrapping_add(i * dst_row));
+                    copy_in_loops(from, to, part::<V>(i, row, len));
+                }
+            }
+        }
+    }
+
     /// [`Step::load_partial`]
     ///
     /// # Safety
@@ -73,17 +101,10 @@ mod through_buffer {
         let (mut buffer, width) = (Buffer::uninit(), 16 * V::LANES);
         let buffer = buffer.as_mut_ptr().cast::<u8>();
         // SAFETY: the caller promises the CPU features and the readable bytes. The buffer has room
-        // for all rows, of which each gets its part; if it has none, its address is not accessed.
+        // for a step.
         unsafe {
             <[V; N]>::of([V::zero(); 2]).store(buffer, width);
-            if row == width {
-                copy_in_loops(src, buffer, len.min(N * width));
-            } else {
-                for i in 0..N {
-                    let from = src.wrapping_add(i * row);
-                    copy_in_loops(from, buffer.add(i * width), part::<V>(i, row, len));
-                }
-            }
+            copy::<V, N>((src, row), (buffer, width), len);
             <[V; N]>::load(buffer, width)
         }
     }
@@ -101,24 +122,17 @@ mod through_buffer {
     ) {
         let (mut buffer, width) = (Buffer::uninit(), 16 * V::LANES);
         let buffer = buffer.as_mut_ptr().cast::<u8>();
-        // SAFETY: the caller promises the writable bytes, of which each row gets its part; if it
-        // has none, its address is not accessed. The buffer has room for all rows.
+        // SAFETY: the caller promises the writable bytes. The buffer has room for a step.
         unsafe {
             step.store(buffer, width);
-            if row == width {
-                copy_in_loops(buffer, dst, len.min(N * width));
-            } else {
-                for i in 0..N {
-                    let to = dst.wrapping_add(i * row);
-                    copy_in_loops(buffer.add(i * width), to, part::<V>(i, row, len));
-                }
-            }
+            copy::<V, N>((buffer, width), (dst, row), len);
         }
     }
 }
 
 impl<V: Blocks, const N: usize> Step for [V; N] {
     type V = V;
+    const ROWS: usize = N;
     #[inline(always)]
     unsafe fn load(src: *const u8, row: usize) -> Self {
         // SAFETY: the caller promises the CPU features and readable rows.
@@ -195,18 +209,67 @@ impl<V: Blocks, const N: usize> Step for [V; N] {
     }
 }
 
+/// Where the input of a step is, and where its output goes.
+pub(crate) trait Place<S>: Copy {
+    /// Loads the input.
+    ///
+    /// # Safety
+    /// The CPU has the features of the step; it is readable.
+    unsafe fn load(self) -> S;
+    /// Returns the same place, whose input is loaded again. See [`Blocks::again`].
+    #[inline(always)]
+    fn again(self) -> Self {
+        self
+    }
+    /// Stores the output.
+    ///
+    /// # Safety
+    /// The step is writable.
+    unsafe fn store(self, output: S);
+}
+
+impl<S: Step> Place<S> for Rows {
+    #[inline(always)]
+    unsafe fn load(self) -> S {
+        // SAFETY: the caller promises the same.
+        unsafe { S::load(self.src, self.row) }
+    }
+    #[inline(always)]
+    fn again(self) -> Self {
+        Self { src: S::V::again(self.src), ..self }
+    }
+    #[inline(always)]
+    unsafe fn store(self, output: S) {
+        // SAFETY: the caller promises the same.
+        unsafe { output.store(self.dst, self.row) }
+    }
+}
+
 /// The steps of a machine.
 pub(crate) trait Steps: Machine {
     /// The input or output of a step.
     type Step: Step;
+    /// Whether encryption and decryption share a loop.
+    const ONE_LOOP: bool = false;
+    /// Whether a turn of two steps absorbs them at once.
+    const OVERLAPS: bool = false;
     /// Absorbs a step.
     fn absorb(&mut self, m: Self::Step);
-    /// Adds the key stream of the next step to `m`, without changing the state.
-    fn add_keystream(&self, m: Self::Step) -> Self::Step;
-    /// Encrypts a step and absorbs it.
-    fn encrypt(&mut self, m: Self::Step) -> Self::Step;
-    /// Decrypts a step and absorbs the result.
-    fn decrypt(&mut self, c: Self::Step) -> Self::Step;
+    /// Adds the key stream of the next step to `m`, without changing the state. `s1_last` is that
+    /// of the order and makes no difference to the result.
+    fn add_keystream(&self, m: Self::Step, s1_last: bool) -> Self::Step;
+    /// Absorbs a step, or encrypts or decrypts it and absorbs the message. In place, all of a step
+    /// is read before any of it is written.
+    ///
+    /// # Safety
+    /// The step is readable and, unless it is only absorbed, writable.
+    unsafe fn step(&mut self, work: Work, place: impl Place<Self::Step>);
+    /// Absorbs two steps at once, if `OVERLAPS`.
+    #[inline(always)]
+    fn absorb_two(&mut self, m: Self::Step, n: Self::Step) {
+        self.absorb(m);
+        self.absorb(n);
+    }
 }
 
 /// A machine whose lanes may belong to different messages.
@@ -223,8 +286,8 @@ pub(crate) unsafe trait Batched: Steps<Step: Step<V = Self::V>> {
     unsafe fn from_keys(key: [Self::V; 2], nonce: [Self::V; 2], ctx: Self::V) -> Self;
 }
 
-/// [`Machine::run_steps`], with `TURN` steps in each turn of the loop. Returns how many it ran: as
-/// many as make whole turns.
+/// [`Machine::run_steps`], with `TURN` steps in each turn of the loop. Returns how many it did: all
+/// if a turn has one or two, otherwise whole turns.
 ///
 /// # Safety
 /// The same as there.
@@ -235,78 +298,35 @@ pub(super) unsafe fn run_steps<S: Steps, const TURN: usize>(
     rows: Rows,
     steps: usize,
 ) -> usize {
-    let (whole, rate) = (steps - steps % TURN, rows.row * S::RATE);
-    let (mut at, stop) = (0, rate * whole);
+    let (done, rate) = (if TURN > 2 { steps - steps % TURN } else { steps }, rows.row * S::RATE);
+    let (mut at, stop) = (0, rate * done);
     let mut s = *state; // a copy that the optimiser can keep in registers
-    // SAFETY: the caller promises the steps. `state` exists, so the CPU has the features. In place,
-    // all of a step is read before any of it is written.
+    macro_rules! run {
+        ($work:expr) => {{
+            while if TURN == 2 { stop - at >= 2 * rate } else { at < stop } {
+                if TURN == 2 && S::OVERLAPS && $work == Work::Absorb {
+                    s.absorb_two(rows.at(at).load(), rows.at(at + rate).load());
+                } else {
+                    each!(i < TURN: s.step($work, rows.at(at + i * rate)));
+                }
+                at += TURN * rate;
+            }
+            if TURN == 2 && at < stop {
+                s.step($work, rows.at(at));
+            }
+        }};
+    }
+    // SAFETY: the caller promises the steps.
     unsafe {
         match work {
-            Work::Absorb => {
-                while at < stop {
-                    each!(i < TURN: {
-                        let Rows { src, row, .. } = rows.at(at + i * rate);
-                        s.absorb(S::Step::load(src, row));
-                    });
-                    at += TURN * rate;
-                }
-            }
-            Work::Crypt(Direction::Encrypt) => {
-                while at < stop {
-                    each!(i < TURN: {
-                        let Rows { src, dst, row } = rows.at(at + i * rate);
-                        s.encrypt(S::Step::load(src, row)).store(dst, row);
-                    });
-                    at += TURN * rate;
-                }
-            }
-            Work::Crypt(Direction::Decrypt) => {
-                while at < stop {
-                    each!(i < TURN: {
-                        let Rows { src, dst, row } = rows.at(at + i * rate);
-                        s.decrypt(S::Step::load(src, row)).store(dst, row);
-                    });
-                    at += TURN * rate;
-                }
-            }
+            Work::Absorb => run!(Work::Absorb),
+            Work::Crypt(_) if S::ONE_LOOP => run!(work),
+            ENCRYPT => run!(ENCRYPT),
+            DECRYPT => run!(DECRYPT),
         }
     }
     *state = s;
-    whole
-}
-
-/// [`Machine::run_steps`], with one copy of a step's code for encryption and decryption.
-///
-/// # Safety
-/// The same as there.
-#[inline(always)]
-pub(super) unsafe fn run_steps_compactly<S: Steps>(
-    state: &mut S,
-    work: Work,
-    rows: Rows,
-    steps: usize,
-) {
-    let Work::Crypt(direction) = work else {
-        // SAFETY: the caller promises the same.
-        unsafe { run_steps::<S, 1>(state, Work::Absorb, rows, steps) };
-        return;
-    };
-    let Rows { src, dst, row } = rows;
-    let rate = row * S::RATE;
-    let (mut at, stop) = (0, rate * steps);
-    let mut s = *state; // a copy that the optimiser can keep in registers
-    while at < stop {
-        // SAFETY: the caller promises the steps. `state` exists, so the CPU has the features. In
-        // place, all of a step is read before any of it is written.
-        unsafe {
-            let input = S::Step::load(src.wrapping_add(at), row);
-            let output = s.add_keystream(input);
-            output.store(dst.wrapping_add(at), row);
-            s.absorb(if direction == Direction::Encrypt { input.after(output) } else { output });
-        }
-        at += rate;
-    }
-    *state = s;
+    done
 }
 
 /// [`Machine::run_last_step`]
@@ -341,7 +361,7 @@ pub(super) unsafe fn crypt_last_step<S: Steps>(
     unsafe {
         let input = S::Step::load_partial(src, row, len);
         let Work::Crypt(direction) = work else { return input };
-        let output = state.add_keystream(input);
+        let output = state.add_keystream(input, false);
         output.store_partial(dst, row, len);
         match direction {
             Direction::Encrypt => input,
@@ -360,6 +380,6 @@ pub(super) unsafe fn keystream<S: Steps>(state: &S, dst: *mut u8, row: usize) {
     // SAFETY: the caller promises a writable step. `state` exists, so the CPU has the features.
     unsafe {
         let zero = <S::Step as Step>::V::zero();
-        state.add_keystream(S::Step::of([zero; 2])).store(dst, row);
+        state.add_keystream(S::Step::of([zero; 2]), false).store(dst, row);
     }
 }

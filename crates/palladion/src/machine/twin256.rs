@@ -2,8 +2,8 @@
 
 use super::aegis256::{Aegis256, start256};
 use super::order::Free;
-use super::registers::{self, Step, Steps};
-use super::{FINAL_ROUNDS, Machine, Rows, Work, constants, load_two};
+use super::registers::{self, Place, Steps};
+use super::{ENCRYPT, FINAL_ROUNDS, Machine, Rows, Work, constants, load_two};
 use crate::block::{Blocks, Pair, Word};
 
 /// Words of which two states fit into registers if each word has its own.
@@ -90,23 +90,29 @@ impl<W: Halfwise> Steps for Twin256<W> {
         self.absorb_half(1, [second]);
     }
     #[inline(always)]
-    fn add_keystream(&self, [m]: Self::Step) -> Self::Step {
+    fn add_keystream(&self, [m]: Self::Step, s1_last: bool) -> Self::Step {
         let [first, second] = m.halves();
-        let ([first], [second]) = (self.0.add_keystream([first]), self.1.add_keystream([second]));
+        let [first] = self.0.add_keystream([first], s1_last);
+        let [second] = self.1.add_keystream([second], s1_last);
         [Pair::new(first, second)]
     }
     #[inline(always)]
-    fn encrypt(&mut self, m: Self::Step) -> Self::Step {
-        let c = self.add_keystream(m);
-        let [first, second] = m[0].halves();
-        self.update([W::new(first), W::new(second)]);
-        c
-    }
-    #[inline(always)]
-    fn decrypt(&mut self, c: Self::Step) -> Self::Step {
-        let m = self.add_keystream(c);
-        self.absorb(m);
-        m
+    unsafe fn step(&mut self, work: Work, place: impl Place<Self::Step>) {
+        // SAFETY: the caller promises the step. `self` exists, so the CPU has the features.
+        unsafe {
+            let input = place.load();
+            if work == Work::Absorb {
+                return self.absorb(input);
+            }
+            let output = self.add_keystream(input, false);
+            if work == ENCRYPT {
+                let [first, second] = input[0].halves();
+                self.update([W::new(first), W::new(second)]);
+            } else {
+                self.absorb(output);
+            }
+            place.store(output);
+        }
     }
 }
 
@@ -142,23 +148,8 @@ unsafe impl<W: Halfwise> Machine for Twin256<W> {
     }
     #[inline(always)]
     unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
-        if work != Work::Absorb {
-            // SAFETY: the caller promises the same.
-            unsafe { registers::run_steps::<_, 1>(self, work, rows, steps) };
-            return;
-        }
-        let mut s = *self; // a copy that the optimiser can keep in registers
-        let (mut at, stop) = (0, rows.row * steps);
-        while at < stop {
-            // One half after the other, which takes fewer registers.
-            // SAFETY: the caller promises the steps. `self` exists, so the CPU has the features.
-            unsafe {
-                s.absorb_half(0, Step::load(rows.src.wrapping_add(at), rows.row));
-                s.absorb_half(1, Step::load(rows.src.wrapping_add(at + Self::HALF), rows.row));
-            }
-            at += rows.row;
-        }
-        *self = s;
+        // SAFETY: the caller promises the same.
+        unsafe { registers::run_steps::<_, 1>(self, work, rows, steps) };
     }
     #[inline(always)]
     unsafe fn run_last_step(&mut self, work: Work, rows: Rows, len: usize) {

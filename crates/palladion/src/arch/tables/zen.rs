@@ -5,7 +5,7 @@ use crate::block::{Blocks, Halves, Word};
 use crate::driver::features::{Features, batch, kernels};
 use crate::driver::kernels::{Degrees, Tables};
 use crate::machine::long::{Absorbing, Long};
-use crate::machine::order::{Free, ShortChain, ShortChainTernary, Zen, ZenTernary};
+use crate::machine::order::{Free, ShortChain, ShortChainTernary, Zen, ZenOneLane, ZenTernary};
 use crate::machine::{Aegis128, Aegis256, Halfwise, Packed128};
 
 /// AES-NI with AVX.
@@ -15,11 +15,11 @@ pub(crate) const fn aesni_avx<E: Features, S: Features, X1: Word, V1: Halfwise>(
         aegis128: Degrees {
             // `init` learns the context at run time. In the order for Zen it would lack a register
             // for that, and the compiler would put the key on the stack.
-            one: kernels::<E, Aegis128<V1, Zen>, 1>()
+            one: kernels::<E, Aegis128<V1, ZenOneLane>, 1>()
                 .with_init::<E, Aegis128<V1, Free>, 1>()
                 .with_mac::<S, Aegis128<X1, Free>, 1>(),
             // For long data only: with two groups, short messages are slower.
-            two: intel.aegis128.two.with_advance::<E, Aegis128<V1, Zen>, 2>(),
+            two: intel.aegis128.two.with_advance::<E, Aegis128<V1, ZenOneLane>, 2>(),
             ..intel.aegis128
         },
         aegis256: Degrees { one: kernels::<E, Aegis256<V1, Zen>, 1>(), ..intel.aegis256 },

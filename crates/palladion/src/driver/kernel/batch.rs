@@ -11,7 +11,7 @@ use super::message::{Input, run};
 use super::tag;
 use crate::block::{Blocks, MAX_LANES, Vector};
 use crate::driver::kernels::{Operation, Pointers};
-use crate::machine::registers::Step;
+use crate::machine::registers::{Place, Step};
 use crate::machine::{Batched, Work};
 use crate::memory::Direction;
 use crate::memory::secrecy::declassify;
@@ -27,37 +27,38 @@ macro_rules! fields {
     }};
 }
 
-/// Loads a step of each message.
-///
-/// # Safety
-/// The CPU has the machine's features; a step from `at` on is readable for each message.
-#[inline(always)]
-unsafe fn gather_step<M: Batched>(src: &[*const u8; MAX_LANES], at: usize) -> M::Step {
-    // SAFETY: the caller promises the CPU features and a readable step of each message.
-    unsafe {
-        if M::RATE == 2 {
-            M::Step::of(M::V::gather_two(src, at))
-        } else {
-            let blocks = M::V::gather(src, at);
-            M::Step::of([blocks, blocks])
-        }
-    }
+/// Where a step of each message is: this many bytes after its pointers.
+#[derive(Clone, Copy)]
+struct Lanes<'a> {
+    src: &'a [*const u8; MAX_LANES],
+    dst: &'a [*mut u8; MAX_LANES],
+    at: usize,
 }
 
-/// Stores a step of each message.
-///
-/// # Safety
-/// A step from `at` on is writable for each message.
-#[inline(always)]
-unsafe fn scatter_step<M: Batched>(step: M::Step, dst: &[*mut u8; MAX_LANES], at: usize) {
-    // Pinned, because otherwise the optimiser splits vector and key stream and XORs the pieces.
-    let [first, second] = step.rows();
-    // SAFETY: the caller promises a writable step of each message.
-    unsafe {
-        if M::RATE == 2 {
-            M::V::scatter_two([first.pin(), second.pin()], dst, at);
-        } else {
-            first.pin().scatter(dst, at);
+impl<S: Step> Place<S> for Lanes<'_> {
+    #[inline(always)]
+    unsafe fn load(self) -> S {
+        // SAFETY: the caller promises the CPU features and a readable step of each message.
+        unsafe {
+            if S::ROWS == 2 {
+                S::of(S::V::gather_two(self.src, self.at))
+            } else {
+                let blocks = S::V::gather(self.src, self.at);
+                S::of([blocks, blocks])
+            }
+        }
+    }
+    #[inline(always)]
+    unsafe fn store(self, output: S) {
+        // Pinned, because otherwise the optimiser splits vector and key stream and XORs the pieces.
+        let [first, second] = output.rows();
+        // SAFETY: the caller promises a writable step of each message.
+        unsafe {
+            if S::ROWS == 2 {
+                S::V::scatter_two([first.pin(), second.pin()], self.dst, self.at);
+            } else {
+                first.pin().scatter(self.dst, self.at);
+            }
         }
     }
 }
@@ -148,12 +149,7 @@ unsafe fn advance_lanes<M: Batched>(
         // SAFETY: every message has a whole step at `at`. In place, all of it is read before any of
         // it is written.
         unsafe {
-            let input = gather_step::<M>(src, at);
-            match work {
-                Work::Absorb => s.absorb(input),
-                Work::Crypt(Direction::Encrypt) => scatter_step::<M>(s.encrypt(input), dst, at),
-                Work::Crypt(Direction::Decrypt) => scatter_step::<M>(s.decrypt(input), dst, at),
-            }
+            s.step(work, Lanes { src, dst, at });
         }
         at += rate;
     }
@@ -168,7 +164,7 @@ unsafe fn advance_lanes<M: Batched>(
             let input = gather_parts::<M>(src, at, &left);
             let mut message = input;
             if let Work::Crypt(direction) = work {
-                let output = scatter_parts::<M>(s.add_keystream(input), dst, at, &left);
+                let output = scatter_parts::<M>(s.add_keystream(input, false), dst, at, &left);
                 if direction == Direction::Decrypt {
                     // The message padded with zeros is absorbed (DecPartial, §3.2.6).
                     message = output;
