@@ -257,7 +257,7 @@ macro_rules! each {
         $crate::block::each!(@ $i $n $do; 0 1 2 3 4 5 6 7)
     };
     (@ $i:ident $n:ident $do:expr; $($at:literal)*) => {
-        $(if $at < $n {
+        $(if const { $at < $n } {
             let $i = $at;
             $do
         })*

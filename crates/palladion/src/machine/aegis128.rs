@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::order::{Order, Output};
+use super::order::{ABSORB, ABSORB_LATE, Chosen, MIX, Order, Output};
 use super::registers::{self, Batched, Place, Step, Steps};
 use super::{DECRYPT, ENCRYPT, FINAL_ROUNDS, Machine, Rows, Work, constants};
 use crate::block::{Blocks, Vector, Word};
@@ -12,7 +12,9 @@ use crate::block::{Blocks, Vector, Word};
 #[repr(transparent)]
 pub(crate) struct Aegis128<W, O>(pub(super) [W; 8], PhantomData<O>);
 
-impl<W: Word, O: Order> Aegis128<W, O> {
+type Late<O> = Chosen<O, ABSORB_LATE, 8>;
+
+impl<W: Word, O: Order<8>> Aegis128<W, O> {
     #[inline(always)]
     pub(super) fn new(words: [W; 8]) -> Self {
         Self(words, PhantomData)
@@ -44,7 +46,7 @@ impl<W: Word, O: Order> Aegis128<W, O> {
     /// Update(M0, M1) (§3.2.3) in Init and Finalize. Words are made of `from`.
     #[inline(always)]
     fn mix(&mut self, from: Self, m: [W; 2]) {
-        self.0 = O::AEGIS128.mix.update(from.0, self.0, m);
+        self.0 = Chosen::<O, MIX, 8>::update(from.0, self.0, m);
     }
 
     /// Returns the same state. Its key stream stays behind what comes before.
@@ -81,15 +83,15 @@ pub(crate) fn start128<W: Vector>(k: W, n: W, [c0, c1]: [W; 2]) -> [W; 8] {
     [kn, c1, c0, c1, kn, kc0, kc1, kc0]
 }
 
-impl<W: Word, O: Order> Steps for Aegis128<W, O> {
+impl<W: Word, O: Order<8>> Steps for Aegis128<W, O> {
     type Step = [W::Blocks; 2];
 
-    const ONE_LOOP: bool = O::AEGIS128.one_loop;
+    const ONE_LOOP: bool = O::PLAN.one_loop;
 
     /// Absorb and Update (§3.2.3, §3.2.4).
     #[inline(always)]
     fn absorb(&mut self, [m0, m1]: [W::Blocks; 2]) {
-        self.0 = O::AEGIS128.absorb.update(self.0, self.0, [W::new(m0), W::new(m1)]);
+        self.0 = Chosen::<O, ABSORB, 8>::update(self.0, self.0, [W::new(m0), W::new(m1)]);
     }
     /// z0 and z1 of Enc and Dec (§3.2.5, §3.2.6).
     #[inline(always)]
@@ -103,12 +105,11 @@ impl<W: Word, O: Order> Steps for Aegis128<W, O> {
     /// Absorb, Enc or Dec (§3.2.4 to §3.2.6), as the order arranges it.
     #[inline(always)]
     unsafe fn step(&mut self, work: Work, place: impl Place<[W::Blocks; 2]>) {
-        let (order, s, late) = (O::AEGIS128, *self, O::AEGIS128.absorb_late);
-        let [enc_s1_last, dec_s1_last] = order.s1_last;
+        let (s, [enc_s1_last, dec_s1_last]) = (*self, O::PLAN.s1_last);
         // SAFETY: the caller promises the step. `self` exists, so the CPU has the features.
         unsafe {
             let input = place.load();
-            match (order.output, work) {
+            match (O::PLAN.output, work) {
                 (_, Work::Absorb) => self.absorb(input),
                 (Output::StoredFirst, _) => {
                     let output = s.add_keystream(input, false);
@@ -122,20 +123,21 @@ impl<W: Word, O: Order> Steps for Aegis128<W, O> {
                 }
                 (Output::Last | Output::Reloaded, ENCRYPT) => {
                     self.absorb(input);
-                    let last = order.output == Output::Last;
+                    let last = O::PLAN.output == Output::Last;
                     let m = if last { input } else { place.again().load() };
                     place.store(s.fence().add_keystream(m, enc_s1_last));
                 }
                 (Output::First | Output::Last, DECRYPT) => {
                     let [m0, m1] = s.add_keystream(input, dec_s1_last);
-                    self.0 = late.update(s.0, s.0, [W::new(m0), W::new(m1)]);
+                    self.0 = Late::<O>::update(s.0, s.0, [W::new(m0), W::new(m1)]);
                     place.store([m0, m1]);
                 }
                 (Output::Reloaded, DECRYPT) => {
                     // The rounds of `absorb_late` have no use for the message, here the ciphertext.
-                    let rounds = late.begin(s.0, s.0, [W::new(input[0]), W::new(input[1])]);
+                    let c = [W::new(input[0]), W::new(input[1])];
+                    let rounds = Late::<O>::begin(s.0, s.0, c);
                     let [m0, m1] = s.fence().add_keystream(place.again().load(), dec_s1_last);
-                    self.0 = late.end(rounds, s.0, [W::new(m0), W::new(m1)]);
+                    self.0 = Late::<O>::end(rounds, s.0, [W::new(m0), W::new(m1)]);
                     place.store([m0, m1]);
                 }
             }
@@ -144,7 +146,7 @@ impl<W: Word, O: Order> Steps for Aegis128<W, O> {
 }
 
 // SAFETY: transparent over eight words, whose type implements `Word`; there is nothing else in it.
-unsafe impl<W: Word, O: Order> Machine for Aegis128<W, O> {
+unsafe impl<W: Word, O: Order<8>> Machine for Aegis128<W, O> {
     type V = W::Blocks;
     type Lane = Aegis128<W::Single, O>;
     const RATE: usize = 2;
@@ -162,7 +164,7 @@ unsafe impl<W: Word, O: Order> Machine for Aegis128<W, O> {
     unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
         unsafe {
-            match O::AEGIS128.turn {
+            match O::PLAN.turn {
                 1 => registers::run_steps::<_, 1>(self, work, rows, steps),
                 _ => registers::run_steps::<_, 2>(self, work, rows, steps),
             };
@@ -202,7 +204,7 @@ unsafe impl<W: Word, O: Order> Machine for Aegis128<W, O> {
 }
 
 // SAFETY: the same as for `Machine`.
-unsafe impl<V: Blocks + Word<Blocks = V>, O: Order> Batched for Aegis128<V, O> {
+unsafe impl<V: Blocks + Word<Blocks = V>, O: Order<8>> Batched for Aegis128<V, O> {
     #[inline(always)]
     unsafe fn from_keys([key, _]: [V; 2], [nonce, _]: [V; 2], ctx: V) -> Self {
         // SAFETY: the caller promises the CPU features.

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::order::{Order, Output};
+use super::order::{ABSORB, ABSORB_LATE, Chosen, MIX, Order, Output};
 use super::registers::{self, Batched, Place, Step, Steps};
 use super::{DECRYPT, ENCRYPT, FINAL_ROUNDS, Machine, Rows, Work, constants, load_two};
 use crate::block::{Blocks, Vector, Word};
@@ -12,7 +12,9 @@ use crate::block::{Blocks, Vector, Word};
 #[repr(transparent)]
 pub(crate) struct Aegis256<W, O>(pub(super) [W; 6], PhantomData<O>);
 
-impl<W: Word, O: Order> Aegis256<W, O> {
+type Late<O> = Chosen<O, ABSORB_LATE, 6>;
+
+impl<W: Word, O: Order<6>> Aegis256<W, O> {
     #[inline(always)]
     pub(super) fn new(words: [W; 6]) -> Self {
         Self(words, PhantomData)
@@ -47,7 +49,7 @@ impl<W: Word, O: Order> Aegis256<W, O> {
     /// Update(M) (§4.2.3) in Init and Finalize. Words are made of `from`.
     #[inline(always)]
     fn mix(&mut self, from: Self, m: W) {
-        self.0 = O::AEGIS256.mix.update(from.0, self.0, [m]);
+        self.0 = Chosen::<O, MIX, 6>::update(from.0, self.0, [m]);
     }
 
     /// Returns the same state. Its key stream stays behind what comes before.
@@ -81,17 +83,17 @@ pub(crate) fn start256<W: Vector>(k: [W; 2], n: [W; 2], [c0, c1]: [W; 2]) -> [W;
     [k[0].xor(n[0]), k[1].xor(n[1]), c1, c0, k[0].xor(c0), k[1].xor(c1)]
 }
 
-impl<W: Word, O: Order> Steps for Aegis256<W, O> {
+impl<W: Word, O: Order<6>> Steps for Aegis256<W, O> {
     type Step = [W::Blocks; 1];
 
-    const ONE_LOOP: bool = O::AEGIS256.one_loop;
+    const ONE_LOOP: bool = O::PLAN.one_loop;
     /// Four lanes wait for the AES units, not for the step before.
-    const OVERLAPS: bool = O::AEGIS256.overlaps && W::Blocks::LANES < 4;
+    const OVERLAPS: bool = O::PLAN.overlaps && W::Blocks::LANES < 4;
 
     /// Absorb and Update (§4.2.3, §4.2.4).
     #[inline(always)]
     fn absorb(&mut self, [m]: [W::Blocks; 1]) {
-        self.0 = O::AEGIS256.absorb.update(self.0, self.0, [W::new(m)]);
+        self.0 = Chosen::<O, ABSORB, 6>::update(self.0, self.0, [W::new(m)]);
     }
     /// z of Enc and Dec (§4.2.5, §4.2.6).
     #[inline(always)]
@@ -106,12 +108,11 @@ impl<W: Word, O: Order> Steps for Aegis256<W, O> {
     /// Absorb, Enc or Dec (§4.2.4 to §4.2.6), as the order arranges it.
     #[inline(always)]
     unsafe fn step(&mut self, work: Work, place: impl Place<[W::Blocks; 1]>) {
-        let (order, s, late) = (O::AEGIS256, *self, O::AEGIS256.absorb_late);
-        let [enc_s1_last, dec_s1_last] = order.s1_last;
+        let (s, [enc_s1_last, dec_s1_last]) = (*self, O::PLAN.s1_last);
         // SAFETY: the caller promises the step. `self` exists, so the CPU has the features.
         unsafe {
             let input = place.load();
-            match (order.output, work) {
+            match (O::PLAN.output, work) {
                 (_, Work::Absorb) => self.absorb(input),
                 (Output::StoredFirst, _) => {
                     let output = s.add_keystream(input, false);
@@ -125,20 +126,20 @@ impl<W: Word, O: Order> Steps for Aegis256<W, O> {
                 }
                 (Output::Last | Output::Reloaded, ENCRYPT) => {
                     self.absorb(input);
-                    let last = order.output == Output::Last;
+                    let last = O::PLAN.output == Output::Last;
                     let m = if last { input } else { place.again().load() };
                     place.store(s.fence().add_keystream(m, enc_s1_last));
                 }
                 (Output::First | Output::Last, DECRYPT) => {
                     let [m] = s.add_keystream(input, dec_s1_last);
-                    self.0 = late.update(s.0, s.0, [W::new(m)]);
+                    self.0 = Late::<O>::update(s.0, s.0, [W::new(m)]);
                     place.store([m]);
                 }
                 (Output::Reloaded, DECRYPT) => {
                     // The rounds of `absorb_late` have no use for the message, here the ciphertext.
-                    let rounds = late.begin(s.0, s.0, [W::new(input[0])]);
+                    let rounds = Late::<O>::begin(s.0, s.0, [W::new(input[0])]);
                     let [m] = s.fence().add_keystream(place.again().load(), dec_s1_last);
-                    self.0 = late.end(rounds, s.0, [W::new(m)]);
+                    self.0 = Late::<O>::end(rounds, s.0, [W::new(m)]);
                     place.store([m]);
                 }
             }
@@ -171,7 +172,7 @@ fn two_updates<W: Word>(s: [W; 6], m: W, n: W) -> [W; 6] {
 }
 
 // SAFETY: transparent over six words, whose type implements `Word`; there is nothing else in it.
-unsafe impl<W: Word, O: Order> Machine for Aegis256<W, O> {
+unsafe impl<W: Word, O: Order<6>> Machine for Aegis256<W, O> {
     type V = W::Blocks;
     type Lane = Aegis256<W::Single, O>;
     const RATE: usize = 1;
@@ -186,7 +187,7 @@ unsafe impl<W: Word, O: Order> Machine for Aegis256<W, O> {
     unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
         unsafe {
-            match O::AEGIS256.turn {
+            match O::PLAN.turn {
                 1 => registers::run_steps::<_, 1>(self, work, rows, steps),
                 _ => registers::run_steps::<_, 2>(self, work, rows, steps),
             };
@@ -225,7 +226,7 @@ unsafe impl<W: Word, O: Order> Machine for Aegis256<W, O> {
 }
 
 // SAFETY: the same as for `Machine`.
-unsafe impl<V: Blocks + Word<Blocks = V>, O: Order> Batched for Aegis256<V, O> {
+unsafe impl<V: Blocks + Word<Blocks = V>, O: Order<6>> Batched for Aegis256<V, O> {
     #[inline(always)]
     unsafe fn from_keys(key: [V; 2], nonce: [V; 2], ctx: V) -> Self {
         // SAFETY: the caller promises the CPU features.

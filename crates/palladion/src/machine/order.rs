@@ -18,15 +18,15 @@
 //! decryption, `AESRound(S7, 0) ^ S0 ^ M`. `Vector::pin` hides the result of a round from the
 //! compiler, which would otherwise move the XOR back. docs/performance.md has the measurements.
 //!
-//! An order is data, which `step` in `aegis128.rs` and `aegis256.rs` reads. The compiler leaves the
-//! branches out.
+//! An order is data, which `step` in `aegis128.rs` and `aegis256.rs` reads.
+
+use core::marker::PhantomData;
 
 use crate::block::{Blocks, Word, each};
 
 /// An order of instructions, which a table names as a type.
-pub(crate) trait Order: Copy {
-    const AEGIS128: Plan<8>;
-    const AEGIS256: Plan<6>;
+pub(crate) trait Order<const N: usize>: Copy {
+    const PLAN: Plan<N>;
 }
 
 /// The order for a state of `N` words.
@@ -101,8 +101,8 @@ pub(crate) enum Output {
 #[derive(Clone, Copy)]
 pub(crate) struct Textbook;
 
-const fn textbook<const N: usize>() -> Plan<N> {
-    Plan {
+impl<const N: usize> Order<N> for Textbook {
+    const PLAN: Plan<N> = Plan {
         mix: Update { key: Key::Message, rounds: Rounds::Any },
         absorb: Update { key: Key::Sum, rounds: Rounds::Any },
         absorb_late: Update { key: Key::Sum, rounds: Rounds::Any },
@@ -111,21 +111,15 @@ const fn textbook<const N: usize>() -> Plan<N> {
         turn: 1,
         one_loop: false,
         overlaps: false,
-    }
-}
-
-impl Order for Textbook {
-    const AEGIS128: Plan<8> = textbook();
-    const AEGIS256: Plan<6> = textbook();
+    };
 }
 
 /// [`Textbook`] for rounds that need many registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Scalar;
 
-impl Order for Scalar {
-    const AEGIS128: Plan<8> = Plan { output: Output::StoredFirst, ..Textbook::AEGIS128 };
-    const AEGIS256: Plan<6> = Plan { output: Output::StoredFirst, ..Textbook::AEGIS256 };
+impl<const N: usize> Order<N> for Scalar {
+    const PLAN: Plan<N> = Plan { output: Output::StoredFirst, ..Textbook::PLAN };
 }
 
 /// [`Scalar`] with one loop for encryption and decryption, where a step is much code. The rounds
@@ -133,9 +127,8 @@ impl Order for Scalar {
 #[derive(Clone, Copy)]
 pub(crate) struct Compact;
 
-impl Order for Compact {
-    const AEGIS128: Plan<8> = Plan { one_loop: true, ..Scalar::AEGIS128 };
-    const AEGIS256: Plan<6> = Plan { one_loop: true, ..Scalar::AEGIS256 };
+impl<const N: usize> Order<N> for Compact {
+    const PLAN: Plan<N> = Plan { one_loop: true, ..Scalar::PLAN };
 }
 
 /// The message is a round key. The compiler chooses the order, starting from one in which each
@@ -143,20 +136,23 @@ impl Order for Compact {
 #[derive(Clone, Copy)]
 pub(crate) struct Free;
 
-impl Order for Free {
+impl Order<8> for Free {
     /// In decryption S0 and S4 are round keys, as in the textbook, which saves two instructions.
-    const AEGIS128: Plan<8> = Plan {
+    const PLAN: Plan<8> = Plan {
         absorb: Update { key: Key::Message, rounds: Rounds::Any },
         absorb_late: Update { key: Key::Word, rounds: Rounds::Any },
         s1_last: [false, true],
-        ..Textbook::AEGIS128
+        ..Textbook::PLAN
     };
+}
+
+impl Order<6> for Free {
     /// With fewer rounds in a step, it would wait for S0 where a round takes long.
-    const AEGIS256: Plan<6> = Plan {
+    const PLAN: Plan<6> = Plan {
         absorb: Update { key: Key::Message, rounds: Rounds::Any },
         absorb_late: Update { key: Key::Zero, rounds: Rounds::Any },
         s1_last: [false, true],
-        ..Textbook::AEGIS256
+        ..Textbook::PLAN
     };
 }
 
@@ -176,15 +172,16 @@ const fn short_chain<const N: usize>(down: Rounds<N>) -> Plan<N> {
         absorb_late: Update { key: Key::Zero, rounds: down },
         output: Output::Last,
         s1_last: [false, true],
-        turn: 1,
-        one_loop: false,
-        overlaps: false,
+        ..Textbook::PLAN
     }
 }
 
-impl Order for ShortChain {
-    const AEGIS128: Plan<8> = short_chain(Rounds::Fenced([0, 4, 7, 3, 6, 2, 5, 1]));
-    const AEGIS256: Plan<6> =
+impl Order<8> for ShortChain {
+    const PLAN: Plan<8> = short_chain(Rounds::Fenced([0, 4, 7, 3, 6, 2, 5, 1]));
+}
+
+impl Order<6> for ShortChain {
+    const PLAN: Plan<6> =
         Plan { turn: 2, overlaps: true, ..short_chain(Rounds::Fenced([0, 5, 4, 3, 2, 1])) };
 }
 
@@ -193,9 +190,12 @@ impl Order for ShortChain {
 #[derive(Clone, Copy)]
 pub(crate) struct ShortChainTernary;
 
-impl Order for ShortChainTernary {
-    const AEGIS128: Plan<8> = Plan { s1_last: [false; 2], turn: 2, ..ShortChain::AEGIS128 };
-    const AEGIS256: Plan<6> = Plan { s1_last: [false; 2], ..ShortChain::AEGIS256 };
+impl Order<8> for ShortChainTernary {
+    const PLAN: Plan<8> = Plan { s1_last: [false; 2], turn: 2, ..ShortChain::PLAN };
+}
+
+impl Order<6> for ShortChainTernary {
+    const PLAN: Plan<6> = Plan { s1_last: [false; 2], ..ShortChain::PLAN };
 }
 
 /// The rounds of [`ShortChain`], with the message as an operand in memory, which leaves enough
@@ -206,19 +206,22 @@ impl Order for ShortChainTernary {
 #[derive(Clone, Copy)]
 pub(crate) struct Zen;
 
-impl Order for Zen {
-    const AEGIS128: Plan<8> = Plan {
+impl Order<8> for Zen {
+    const PLAN: Plan<8> = Plan {
         absorb_late: Update { key: Key::Word, rounds: Rounds::Fenced([7, 3, 6, 2, 5, 1, 0, 4]) },
         output: Output::Reloaded,
         s1_last: [false; 2],
         turn: 2,
-        ..ShortChain::AEGIS128
+        ..ShortChain::PLAN
     };
-    const AEGIS256: Plan<6> = Plan {
+}
+
+impl Order<6> for Zen {
+    const PLAN: Plan<6> = Plan {
         absorb_late: Update { key: Key::Word, rounds: Rounds::Fenced([5, 4, 3, 2, 0, 1]) },
         output: Output::Reloaded,
         s1_last: [true; 2],
-        ..ShortChain::AEGIS256
+        ..ShortChain::PLAN
     };
 }
 
@@ -226,87 +229,83 @@ impl Order for Zen {
 #[derive(Clone, Copy)]
 pub(crate) struct ZenOneLane;
 
-impl Order for ZenOneLane {
-    const AEGIS128: Plan<8> = Plan {
+impl Order<8> for ZenOneLane {
+    const PLAN: Plan<8> = Plan {
         mix: Update { key: Key::Message, rounds: Rounds::Fenced([1, 2, 3, 4, 5, 6, 7, 0]) },
-        ..Zen::AEGIS128
+        ..Zen::PLAN
     };
-    const AEGIS256: Plan<6> = Zen::AEGIS256;
 }
 
 /// Zen with AVX-512, for AEGIS-128: from the first word up, the rounds of the message last.
 #[derive(Clone, Copy)]
 pub(crate) struct ZenTernary;
 
-impl Order for ZenTernary {
-    const AEGIS128: Plan<8> = Plan {
+impl Order<8> for ZenTernary {
+    const PLAN: Plan<8> = Plan {
         mix: Update { key: Key::Message, rounds: Rounds::Exact(UP) },
         absorb: Update { key: Key::Message, rounds: Rounds::Exact(UP) },
         absorb_late: Update { key: Key::Zero, rounds: Rounds::Fenced(UP) },
-        ..ShortChainTernary::AEGIS128
+        ..ShortChainTernary::PLAN
     };
-    const AEGIS256: Plan<6> = ShortChainTernary::AEGIS256;
 }
 
 const UP: [usize; 8] = [1, 2, 3, 5, 6, 7, 0, 4];
 
-impl<const N: usize> Update<N> {
+// The updates of a plan.
+pub(crate) const MIX: usize = 0;
+pub(crate) const ABSORB: usize = 1;
+pub(crate) const ABSORB_LATE: usize = 2;
+
+/// One of them, chosen by constants: the compiler would take twice as long to drop the others.
+pub(crate) struct Chosen<O, const U: usize, const N: usize>(PhantomData<O>);
+
+impl<O: Order<N>, const U: usize, const N: usize> Chosen<O, U, N> {
+    const UPDATE: Update<N> = [O::PLAN.mix, O::PLAN.absorb, O::PLAN.absorb_late][U];
+    const WORDS: [usize; N] = match Self::UPDATE.rounds {
+        Rounds::Any => [0; N],
+        Rounds::Fenced(words) | Rounds::Exact(words) => words,
+    };
+
     /// Update(M) of the state `s` (RFC 10032 §3.2.3, §4.2.3). Word `i` is made of `from[i - 1]`,
     /// which is `s` but for the context.
     #[inline(always)]
-    pub(crate) fn update<W: Word, const B: usize>(
-        self,
-        from: [W; N],
-        s: [W; N],
-        m: [W; B],
-    ) -> [W; N] {
-        self.end(self.begin(from, s, m), s, m)
+    pub(crate) fn update<W: Word, const B: usize>(from: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
+        Self::end(Self::begin(from, s, m), s, m)
     }
 
     /// The AES rounds of an update.
     #[inline(always)]
-    pub(crate) fn begin<W: Word, const B: usize>(
-        self,
-        from: [W; N],
-        s: [W; N],
-        m: [W; B],
-    ) -> [W; N] {
-        let (mut x, mut keys) = (from, s);
+    pub(crate) fn begin<W: Word, const B: usize>(from: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
+        let (mut x, mut keys, mut out) = (from, s, s);
         each!(i < N: x[i] = from[(i + N - 1) % N]);
-        each!(b < B: keys[4 * b] = match self.key {
+        each!(b < B: keys[4 * b] = match Self::UPDATE.key {
             Key::Sum => s[4 * b].xor(m[b]),
             Key::Message => m[b],
             Key::Word => s[4 * b],
             // SAFETY: a word exists, so the CPU has the features.
             Key::Zero => W::new(unsafe { W::Blocks::zero() }),
         });
-        let mut out = s;
-        match self.rounds {
-            Rounds::Any => out = W::rounds(x, keys),
-            Rounds::Fenced(words) => {
-                each!(i < N: out[words[i]] = x[words[i]].aes(keys[words[i]]).fence());
-            }
-            Rounds::Exact(words) => {
-                let (mut first, mut second) = (x, keys);
-                each!(i < N: (first[i], second[i]) = (x[words[i]], keys[words[i]]));
-                let rounds = W::rounds(first, second);
-                each!(i < N: out[words[i]] = rounds[i]);
-            }
+        let words = Self::WORDS;
+        if const { matches!(Self::UPDATE.rounds, Rounds::Any) } {
+            out = W::rounds(x, keys);
+        } else if const { matches!(Self::UPDATE.rounds, Rounds::Fenced(_)) } {
+            each!(i < N: out[words[i]] = x[words[i]].aes(keys[words[i]]).fence());
+        } else {
+            let (mut first, mut second) = (x, keys);
+            each!(i < N: (first[i], second[i]) = (x[words[i]], keys[words[i]]));
+            let rounds = W::rounds(first, second);
+            each!(i < N: out[words[i]] = rounds[i]);
         }
         out
     }
 
     /// Adds to the AES rounds what their round keys lack.
     #[inline(always)]
-    pub(crate) fn end<W: Word, const B: usize>(
-        self,
-        mut rounds: [W; N],
-        s: [W; N],
-        m: [W; B],
-    ) -> [W; N] {
+    pub(crate) fn end<W: Word, const B: usize>(rounds: [W; N], s: [W; N], m: [W; B]) -> [W; N] {
+        let mut out = rounds;
         each!(b < B: {
             let (round, s, m) = (rounds[4 * b], s[4 * b], m[b]);
-            rounds[4 * b] = match (self.key, self.rounds) {
+            out[4 * b] = match (Self::UPDATE.key, Self::UPDATE.rounds) {
                 (Key::Sum, _) => round,
                 (Key::Zero, _) => round.pin().xor3(s, m),
                 (Key::Message, Rounds::Any) => round.pin().xor(s),
@@ -315,6 +314,6 @@ impl<const N: usize> Update<N> {
                 (Key::Word, _) => round.pin().xor(m).fence(),
             };
         });
-        rounds
+        out
     }
 }

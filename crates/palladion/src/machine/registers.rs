@@ -303,15 +303,15 @@ pub(super) unsafe fn run_steps<S: Steps, const TURN: usize>(
     let mut s = *state; // a copy that the optimiser can keep in registers
     macro_rules! run {
         ($work:expr) => {{
-            while if TURN == 2 { stop - at >= 2 * rate } else { at < stop } {
-                if TURN == 2 && S::OVERLAPS && $work == Work::Absorb {
+            while if const { TURN == 2 } { stop - at >= 2 * rate } else { at < stop } {
+                if const { TURN == 2 && S::OVERLAPS } && $work == Work::Absorb {
                     s.absorb_two(rows.at(at).load(), rows.at(at + rate).load());
                 } else {
                     each!(i < TURN: s.step($work, rows.at(at + i * rate)));
                 }
                 at += TURN * rate;
             }
-            if TURN == 2 && at < stop {
+            if const { TURN == 2 } && at < stop {
                 s.step($work, rows.at(at));
             }
         }};
