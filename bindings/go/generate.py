@@ -35,8 +35,9 @@ VARIANTS = ["128L", "128X2", "128X4", "256", "256X2", "256X4"]
 KERNELS = ["seal", "open", "init", "advance", "finalize"]
 BACKENDS = {"vaes-avx512": "vaesAVX512", "vaes-avx2": "vaesAVX2", "aesni-avx": "aesniAVX",
             "armv8-aes": "armAES"}
-# The tables for AMD's Zen cores of which Seal or Open gains at least 5 % there: see README.md.
-ZEN = [("vaes-avx2", "128L"), ("vaes-avx2", "128X2"), ("aesni-avx", "128L")]
+# The kernels for AMD's Zen cores by which a call gains at least 5 % there: see README.md.
+ZEN = {("vaes-avx2", "128L"): ["seal", "open", "advance"], ("vaes-avx2", "128X2"): ["seal", "open"],
+       ("aesni-avx", "128L"): ["seal", "open", "advance"]}
 SCRIPT = """
 SECTIONS {
     .text 0 : { *(.text .text.*) }
@@ -582,9 +583,11 @@ class Code:
         """Returns the kernels, and for each variant the rows of its table."""
         slots = []
         for number, (backend, variants) in enumerate(self.table):
-            zen = backend in [other for other, _ in self.table[number + 1:]]
-            for variant, slot in zip(VARIANTS, variants):
-                if not zen or (backend, variant) in ZEN:
+            general = dict(self.table[number + 1:]).get(backend)
+            zen = general is not None
+            for variant, slot, other in zip(VARIANTS, variants, general or variants):
+                if own := ZEN.get((backend, variant)) if zen else KERNELS:
+                    slot |= {name: other[name] for name in KERNELS if name not in own}
                     slots.append((backend, zen, variant, slot))
         found, names = {}, {}
         for backend, zen, variant, slot in sorted(slots, key=lambda slot: slot[1]):
