@@ -319,6 +319,10 @@ pub(super) unsafe fn run_steps<S: Steps, const TURN: usize>(
     // SAFETY: the caller promises the steps.
     unsafe {
         match work {
+            // One step needs no copies.
+            Work::Absorb if const { TURN == 2 && !S::OVERLAPS } => {
+                return run_steps::<S, 1>(state, work, rows, steps);
+            }
             Work::Absorb => run!(Work::Absorb),
             Work::Crypt(_) if S::ONE_LOOP => run!(work),
             ENCRYPT => run!(ENCRYPT),
