@@ -43,8 +43,8 @@ pub(crate) struct Plan<const N: usize> {
     /// Whether encryption and decryption add S1 (AEGIS-128: S1 and S5) last to the key stream. The
     /// step before made it of S0, so this keeps the path from S0 through S1 back to S0 short.
     pub(crate) s1_last: [bool; 2],
-    /// The number of steps in a turn of the loop, 1 or 2. Two need no copies, where there are
-    /// enough registers (docs/performance.md).
+    /// The number of steps in a turn of a loop that encrypts or decrypts, 1 or 2. Two need no
+    /// copies, where there are enough registers (docs/performance.md).
     pub(crate) turn: usize,
     /// Whether encryption and decryption share a loop.
     pub(crate) one_loop: bool,
