@@ -34,6 +34,17 @@
 //	}
 //	return f.Commit()
 //
+// # Cancellation
+//
+// Any goroutine may call Abort. To let a context cancel the work, add after the deferred Abort:
+//
+//	stop := context.AfterFunc(ctx, f.Abort)
+//	defer stop()
+//
+// Once ctx is done, Write, [io.Copy] and Commit return an error, which is [ErrClosed] to
+// [errors.Is]. An in.Read that waits for data is not interrupted. [Reader.Close] cancels reading in
+// the same way; [File.Close] waits for calls under way.
+//
 // [Palladion's format]: https://palladion.github.io/palladion/file-format.html
 package pld
 

@@ -374,7 +374,7 @@ func TestPrinting(t *testing.T) {
 	f := must(open(file, k))
 	must(f.Read(make([]byte, 10)))
 	values := []any{
-		k, *k, p, exported{*k, k, k}, exported{*k, k, p}, w, *w, r, *r, f,
+		k, *k, p, exported{*k, k, k}, exported{*k, k, p}, w, r, f,
 		hidden{*k, k, k, w, r, f}, &hidden{*k, k, p, w, r, f}, []hidden{{*k, k, p, w, r, f}},
 	}
 	shows := func(s string) bool {

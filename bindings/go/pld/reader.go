@@ -17,8 +17,11 @@ import (
 
 // A Reader decrypts a file from its beginning to its end, chunk by chunk. What it returns is
 // authentic and in order, but may be only a part: do not use it before Read has returned [io.EOF],
-// or be ready to undo that use. A Reader is for one goroutine.
+// or be ready to undo that use.
+//
+// A Reader is for one goroutine, but any goroutine may call Close.
 type Reader struct {
+	guard   guard // held while what follows is used
 	in      io.Reader
 	header  *header
 	aead    *aegis.AEAD // nil once it is closed
@@ -81,6 +84,8 @@ func (r *Reader) SetConcurrency(chunks int) { r.queue.workers = chunks }
 // Read returns verified plaintext. After the last of it comes [io.EOF]; a file that is truncated,
 // damaged or followed by other data gives another error, which all later calls repeat.
 func (r *Reader) Read(b []byte) (int, error) {
+	r.guard.enter()
+	defer r.guard.leave(r.wipe)
 	if r.aead == nil {
 		return 0, ErrClosed
 	}
@@ -152,13 +157,21 @@ func (r *Reader) readSealed(j *job) error {
 }
 
 // Close wipes the key and the buffers. It does not close the underlying reader.
+//
+// Any goroutine may call Close, to cancel the work of another one: calls of Read after it return
+// [ErrClosed]. Close does not wait for a Read under way: that returns, and wipes, once the
+// underlying reader returns.
 func (r *Reader) Close() error {
+	r.guard.end(r.wipe)
+	return nil
+}
+
+func (r *Reader) wipe() {
 	if r.aead != nil {
 		r.queue.wipe(r.current)
 		r.aead.Wipe()
 		r.aead, r.current = nil, nil
 	}
-	return nil
 }
 
 // A File decrypts any part of a file. Several goroutines may call ReadAt at once; Read and Seek
