@@ -218,23 +218,49 @@ var (
 	_ io.Closer     = (*File)(nil)
 )
 
-// Open opens the file with this name, as [NewFile] does. Close closes it.
+// Open opens the file with this name, as [NewFile] does. Close closes it. Open refuses pipes,
+// devices and the like; use [NewReader] for them.
 func Open(name string, secret Secret, limits *Limits) (*File, error) {
+	fail := func(err error) (*File, error) {
+		return nil, &fs.PathError{Op: "decrypt", Path: name, Err: err}
+	}
+	// Before it is opened: that may wait for a writer, if it is a pipe.
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fail(errFolder)
+	} else if err == nil && !info.Mode().IsRegular() {
+		return fail(errNoSize)
+	}
 	in, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	var f *File
-	info, err := in.Stat()
+	size, err := sizeOf(in)
 	if err == nil {
-		f, err = NewFile(in, info.Size(), secret, limits)
+		f, err = NewFile(in, size, secret, limits)
 	}
 	if err != nil {
 		in.Close()
-		return nil, &fs.PathError{Op: "decrypt", Path: name, Err: err}
+		return fail(err)
 	}
 	f.file = in
 	return f, nil
+}
+
+var errNoSize = errors.New("not a regular file, so its size is not known: use NewReader")
+
+// sizeOf returns the length of an open file. In /proc, files with content claim to be empty.
+func sizeOf(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 {
+		if _, end := f.ReadAt(make([]byte, 1), 0); end != io.EOF {
+			err = errNoSize
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // NewFile returns a File over what r reads, so many bytes of it. It reads the header and the last
