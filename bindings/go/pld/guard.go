@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// A guard lets one goroutine use a Writer or a Reader, and any other one end that use.
+// A guard lets one goroutine use a Writer or a Reader, and any other goroutine end that use.
 type guard struct {
 	mutex sync.Mutex
 	ended atomic.Bool
 }
 
-// enter begins a call that uses what wipe, in leave and in end, zeroes.
+// enter begins a call that uses the Writer or the Reader.
 func (g *guard) enter() { g.mutex.Lock() }
 
-// leave ends such a call, and wipes if end was called meanwhile.
+// leave ends the call. It calls wipe if another goroutine called end meanwhile.
 func (g *guard) leave(wipe func()) {
 	g.mutex.Unlock()
 	if g.ended.Load() {
@@ -22,8 +22,8 @@ func (g *guard) leave(wipe func()) {
 	}
 }
 
-// end calls wipe, which may be called again. If another call is under way, that wipes when it
-// leaves: waiting for it could take forever, because it may wait for the reader or writer below.
+// end calls wipe, which must allow that it is called again. If a call is under way, end does not
+// wait for it, because the reader or writer below may block for ever: leave then calls wipe.
 func (g *guard) end(wipe func()) {
 	g.ended.Store(true)
 	if g.mutex.TryLock() {
