@@ -160,10 +160,10 @@ class Bench:
             said = said.replace('kept the old file as "out.old-1"\n', "")
         if status == 0 or sent and status == -sent:
             # An input that grew, or whose state is unknown.
-            known = '^warning: ("in" changed while it was read; |"out(.old-1)?" is complete, but ).+\n'
-            good = not re.sub(known, "", said)
+            known = '"in" changed while it was read; |"out(.old-1)?" is complete, but '
+            good = not re.sub(f"^warning: ({known}).+\n", "", said)
         else:
-            about = '"(in|in.pld|in.raf|key|out|out.old-1|[.]|/.*)"|standard |random|thread'
+            about = '"(in|in.pld|in.raf|key|out(.old-1)?|[.]|/.*)"|standard |random|thread'
             about += "|memory|internal error: " * may_abort
             good = (status in (1, 3, 4) and re.fullmatch("error: .+\n(hint: .+\n)?", said)
                     and re.search(about, said.split("\n")[0]) and reason in said

@@ -19,8 +19,8 @@
 // # Secrets in memory
 //
 // Go has no way to keep a value from being copied, so wiping is best effort. States that this
-// package allocates and the stack of its assembly are zeroed after use. Call Wipe for keys. The
-// slices that you pass are yours to clear.
+// package allocates and the stack of its assembly are zeroed after use. Call Wipe for keys, and
+// Close or Abort for a [Writer]. The slices that you pass are yours to clear.
 //
 // # CPUs
 //
@@ -71,9 +71,12 @@ func (v Variant) String() string {
 
 func (v Variant) valid() bool { return AEGIS128L <= v && v <= AEGIS256X4 }
 
-// KeySize returns the length of a key in bytes: 16 or 32.
+// KeySize returns the length of a key in bytes: 16 or 32, or 0 if there is no such variant.
 func (v Variant) KeySize() int {
-	if v.is256() {
+	switch {
+	case !v.valid():
+		return 0
+	case v.is256():
 		return 32
 	}
 	return 16
@@ -361,7 +364,9 @@ type randomNonce struct{ *AEAD }
 
 // NewWithRandomNonce returns an AEAD with tags of 32 bytes that puts a random nonce in front of
 // each message, as [cipher.NewGCMWithRandomNonce] does. Its NonceSize is 0, so give it an empty
-// nonce; its Overhead is the length of a nonce and a tag.
+// nonce; its Overhead is the length of a nonce and a tag. It has the method Wipe too:
+//
+//	aead.(interface{ Wipe() }).Wipe()
 //
 // With AEGIS-256, AEGIS-256X2 and AEGIS-256X4 there is no practical limit to the number of messages
 // under one key. With the others, whose nonces have 16 bytes, encrypt at most 2⁴⁸ messages.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -71,9 +72,14 @@ func TestZeroValues(t *testing.T) {
 	var w aegis.Writer
 	w.Abort()
 	for range 2 {
-		if _, err := new(aegis.Writer).Write([]byte{1}); err == nil || w.Close() == nil ||
-			new(aegis.Writer).Close() == nil {
+		if _, err := new(aegis.Writer).Write([]byte{1}); err != aegis.ErrClosed ||
+			w.Close() == nil || new(aegis.Writer).Close() != aegis.ErrClosed {
 			t.Error("a Writer that was not made works")
+		}
+	}
+	for _, v := range []aegis.Variant{0, 7, 255} {
+		if v.KeySize() != 0 || v.NonceSize() != 0 {
+			t.Errorf("%v has sizes", v)
 		}
 	}
 }
@@ -219,6 +225,9 @@ func TestIncomplete(t *testing.T) {
 	if !bytes.Equal(out.Bytes(), sealed) || w.Close() != nil {
 		t.Fatal("Abort after Close does something")
 	}
+	if _, err := w.Write(nil); err != aegis.ErrClosed || !errors.Is(err, fs.ErrClosed) {
+		t.Fatal("Write after Close: ", err)
+	}
 
 	out.Reset()
 	w = a.NewWriter(&out, nonce, nil)
@@ -232,6 +241,62 @@ func TestIncomplete(t *testing.T) {
 		t.Fatal("Abort writes something: ", out.Len())
 	}
 }
+
+type (
+	readerOf func([]byte) (int, error)
+	writerOf func([]byte) (int, error)
+)
+
+func (r readerOf) Read(b []byte) (int, error)  { return r(b) }
+func (w writerOf) Write(b []byte) (int, error) { return w(b) }
+
+// TestReadFromWipes looks at the buffer that ReadFrom has read to.
+func TestReadFromWipes(t *testing.T) {
+	var buffer []byte
+	in := bytes.NewReader(fill(1, 1000))
+	w := must(aegis.New(aegis.AEGIS256, fill(1, 32))).NewWriter(io.Discard, fill(2, 32), nil)
+	must(w.ReadFrom(readerOf(func(b []byte) (int, error) {
+		buffer = b
+		return in.Read(b)
+	})))
+	if !bytes.Equal(buffer, make([]byte, len(buffer))) {
+		t.Error("plaintext is left")
+	}
+}
+
+// TestAbortMeanwhile aborts the work of another goroutine, while the writer below keeps it waiting
+// and while it goes on.
+func TestAbortMeanwhile(t *testing.T) {
+	a := must(aegis.New(aegis.AEGIS256X2, fill(1, 32)))
+	endless := readerOf(func(b []byte) (int, error) { return len(b), nil })
+	for _, waits := range []bool{true, false} {
+		var w *aegis.Writer
+		writes := 0
+		w = a.NewWriter(writerOf(func(b []byte) (int, error) {
+			if writes++; writes == 5 {
+				done := make(chan bool)
+				go func() {
+					defer close(done)
+					w.Abort()
+				}()
+				if waits {
+					<-done
+				}
+			}
+			return len(b), nil
+		}), fill(2, 32), nil)
+		for _, err := range []error{second(io.Copy(w, endless)), second(w.Write(nil)), w.Close()} {
+			if !errors.Is(err, aegis.ErrClosed) || !strings.Contains(err.Error(), "with Abort") {
+				t.Error(err)
+			}
+		}
+		if waits && writes != 5 {
+			t.Error("something was written after Abort")
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 // TestSingleVariants compares the functions for single variants with New.
 func TestSingleVariants(t *testing.T) {

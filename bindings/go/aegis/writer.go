@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -13,10 +16,13 @@ import (
 // message that is authentic. For long data that is to be read in pieces, use package
 // [github.com/palladion/palladion/bindings/go/pld], which verifies each piece.
 //
-// A Writer is for one goroutine. Copies of the value are the same Writer.
+// A Writer is for one goroutine, but any goroutine may call Abort. Copies of the value are the same
+// Writer.
 type Writer struct{ hidden[writer] }
 
 type writer struct {
+	mutex   sync.Mutex // held by calls that use what follows
+	aborted atomic.Bool
 	core
 	out        io.Writer
 	state      *state // nil once it is closed
@@ -49,9 +55,12 @@ func (a *AEAD) NewWriter(w io.Writer, nonce, additionalData []byte) *Writer {
 	})}}
 }
 
+// ErrClosed is the error for the use of a [Writer] that was closed, or not made by NewWriter. It is
+// also [fs.ErrClosed] to [errors.Is].
+var ErrClosed = fmt.Errorf("aegis: the Writer is not open: %w", fs.ErrClosed)
+
 var (
-	errClosed   = errors.New("aegis: the Writer is closed")
-	errAborted  = errors.New("aegis: the message was discarded with Abort")
+	errAborted  = fmt.Errorf("%w: the message was discarded with Abort", ErrClosed)
 	errPanicked = errors.New("aegis: the message has no end: an earlier read or write did not return")
 )
 
@@ -63,11 +72,13 @@ func (w Writer) Format(f fmt.State, _ rune) { format(f, "Writer", w.get().varian
 func (w *Writer) Write(data []byte) (int, error) { return w.get().write(data) }
 
 func (w *writer) write(data []byte) (int, error) {
+	w.mutex.Lock()
+	defer w.leave()
 	if w.err == nil && w.state == nil {
-		return 0, errClosed // the zero value
+		return 0, ErrClosed // the zero value
 	}
 	n := 0
-	for len(data) > 0 && w.err == nil {
+	for len(data) > 0 && w.alive() {
 		copied := copy(w.buffer[w.buffered:], data)
 		w.buffered += copied
 		if w.buffered == len(w.buffer) {
@@ -81,20 +92,46 @@ func (w *writer) write(data []byte) (int, error) {
 	return n, w.err
 }
 
-// ReadFrom encrypts all that r returns; [io.Copy] calls it. If r fails, the message cannot be
-// completed, and all later calls return an error. Do not hide ReadFrom from io.Copy, as a
-// struct{ io.Writer }{w} does: Close would not know of the failure.
+// leave ends a call, and wipes if Abort was called meanwhile.
+func (w *writer) leave() {
+	w.mutex.Unlock()
+	if w.aborted.Load() {
+		w.abort()
+	}
+}
+
+// alive returns whether the message can still be completed.
+func (w *writer) alive() bool {
+	if w.err == nil && w.aborted.Load() {
+		w.err = errAborted
+	}
+	return w.err == nil
+}
+
+// ReadFrom encrypts all that r returns. If r fails, the message cannot be completed, and all later
+// calls return an error.
+//
+// [io.Copy] calls ReadFrom, but not if r has a method WriteTo, as decompressors often have: it
+// calls that instead. Close then cannot know that r failed. So call Abort, not Close, if io.Copy
+// returns an error; or call ReadFrom yourself. The same holds if ReadFrom is hidden from io.Copy,
+// as in struct{ io.Writer }{w}.
 func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
-	s := w.get()
 	err = errPanicked
-	defer func() {
-		if err != nil && s.err == nil {
-			s.err = fmt.Errorf("aegis: the message has no end, because its content could not be "+
-				"read: %w", err)
-		}
-	}()
-	n, err = io.Copy(struct{ io.Writer }{w}, r)
+	defer func() { w.get().readFailed(err) }()
+	// io.Copy and a WriteTo of r would leave plaintext in a buffer of their own.
+	buffer := make([]byte, 32<<10)
+	defer clear(buffer)
+	n, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, buffer)
 	return n, err
+}
+
+func (w *writer) readFailed(err error) {
+	w.mutex.Lock()
+	defer w.leave()
+	if err != nil && w.alive() {
+		w.err = fmt.Errorf("aegis: the message has no end, because its content could not be "+
+			"read: %w", err)
+	}
 }
 
 // flush encrypts and writes the buffer.
@@ -123,23 +160,25 @@ func (w *writer) output(data []byte) {
 func (w *Writer) Close() error { return w.get().close() }
 
 func (w *writer) close() error {
-	if w.err == errClosed {
+	w.mutex.Lock()
+	defer w.leave()
+	if w.err == ErrClosed {
 		return nil
 	}
 	if w.err == nil && w.state == nil {
-		return errClosed // the zero value
+		return ErrClosed // the zero value
 	}
-	if w.err == nil {
+	if w.alive() {
 		w.flush()
 	}
-	if w.err == nil {
+	if w.alive() {
 		var tag [32]byte
 		w.finalize(w.state, w.adLen, w.len, tag[:w.tagSize])
 		w.output(tag[:w.tagSize])
 	}
 	err := w.err
 	if err == nil {
-		w.err = errClosed
+		w.err = ErrClosed
 	}
 	w.wipe()
 	return err
@@ -147,12 +186,19 @@ func (w *writer) close() error {
 
 // Abort wipes the state and leaves the message without its end, so that it cannot be opened. After
 // Close it does nothing, so it can be deferred.
+//
+// Any goroutine may call Abort, to cancel the work of another one. Calls after it return an error.
+// Abort does not wait for a call under way: that ends, and wipes, once the underlying writer
+// returns. If it is Close, what that returns says whether the message is complete.
 func (w *Writer) Abort() { w.get().abort() }
 
 func (w *writer) abort() {
-	if w.err == nil {
-		w.err = errAborted
+	w.aborted.Store(true)
+	if !w.mutex.TryLock() {
+		return // the call under way wipes when it leaves
 	}
+	defer w.mutex.Unlock()
+	w.alive()
 	w.wipe()
 }
 

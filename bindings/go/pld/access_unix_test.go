@@ -102,7 +102,34 @@ func TestAccess(t *testing.T) {
 		}
 	}
 	check(os.Remove(name))
-	if _, err := pld.Create(link, testKey(), nil); err == nil {
-		t.Error("created what a link points to")
+	if _, err := pld.Create(link, testKey(), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a link to nothing: ", err)
+	}
+	if os.Geteuid() != 0 { // whom no permissions stop
+		check(os.Chmod(folder, 0o500))
+		_, err := pld.Create(name, testKey(), nil)
+		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "in its folder") {
+			t.Error(err)
+		}
+		check(os.Chmod(folder, 0o700))
+	}
+}
+
+// TestNotRegular opens what has no size, and says what to do.
+func TestNotRegular(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all := []string{pipe, os.DevNull} // nobody writes to the pipe
+	if runtime.GOOS == "linux" {
+		all = append(all, "/proc/self/mem", "/proc/self/status")
+	}
+	for _, name := range all {
+		f, err := pld.Open(name, testKey(), nil)
+		if path := (*fs.PathError)(nil); f != nil || !errors.As(err, &path) || path.Path != name ||
+			!strings.Contains(err.Error(), "use NewReader") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

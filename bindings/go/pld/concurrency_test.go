@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"testing/iotest"
 	"unsafe"
@@ -146,6 +148,105 @@ func TestConcurrencyIsBounded(t *testing.T) {
 		must(io.ReadFull(r, make([]byte, 1024)))
 		if read := left - file.Len(); chunks == 0 && read != n*sealed || chunks > 0 && read != sealed {
 			t.Fatalf("%d bytes read for chunk %d", read, chunks)
+		}
+	}
+}
+
+// endless calls a function at the fifth read, and has no end.
+func endless(f func()) io.Reader {
+	reads := 0
+	return readerOf(func(b []byte) (int, error) {
+		if reads++; reads == 5 {
+			f()
+		}
+		return min(len(b), 1000), nil
+	})
+}
+
+// elsewhere calls a function in another goroutine and waits until it returns.
+func elsewhere(f func()) {
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
+}
+
+type writerOf func([]byte) (int, error)
+
+func (w writerOf) Write(b []byte) (int, error) { return w(b) }
+
+// Abort ends the work of another goroutine, and waits for none that the writer below keeps waiting.
+func TestConcurrentAbort(t *testing.T) {
+	aborted := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, pld.ErrClosed) || !strings.Contains(err.Error(), "with Abort") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, n := range []int{1, 3} {
+		folder := t.TempDir()
+		for _, call := range []func(func()){elsewhere, func(f func()) { go f() }} {
+			f := must(pld.Create(filepath.Join(folder, "file"), testKey(), concurrent(n)))
+			_, err := io.Copy(f, endless(func() { call(f.Abort) }))
+			aborted("io.Copy to a PendingFile", err)
+			aborted("Commit", f.Commit())
+			f.Abort()
+		}
+		text := textOf(8*1024 + 1)
+		for chunk := range 9 {
+			var out bytes.Buffer
+			var w *pld.Writer
+			writes := 0
+			w = must(pld.NewWriter(writerOf(func(b []byte) (int, error) {
+				if writes++; writes == chunk+2 { // after the header
+					elsewhere(w.Abort)
+				}
+				return out.Write(b)
+			}), testKey(), concurrent(n)))
+			w.Write(text)
+			err := w.Close()
+			got, readErr := read(out.Bytes(), testKey())
+			if chunk == 8 {
+				if err != nil || readErr != nil || !bytes.Equal(got, text) {
+					t.Error("Abort once Close writes the last chunk: ", err, readErr)
+				}
+				continue
+			}
+			aborted(fmt.Sprint("Close after Abort at chunk ", chunk), err)
+			if !errors.Is(readErr, pld.ErrTruncated) || !bytes.Equal(got, text[:(chunk+1)*1024]) {
+				t.Errorf("aborted at chunk %d: %d bytes, %v", chunk, len(got), readErr)
+			}
+		}
+		if left := names(folder); len(left) > 0 {
+			t.Error(left)
+		}
+	}
+}
+
+// Close ends the reads of another goroutine.
+func TestConcurrentClose(t *testing.T) {
+	file := seal(t, textOf(9*1024), testKey(), concurrent(1))
+	for _, n := range []int{1, 3} {
+		for _, call := range []func(func()){elsewhere, func(f func()) { go f() }} {
+			in, reads := bytes.NewReader(file), 0
+			var r *pld.Reader
+			r = must(pld.NewReader(readerOf(func(b []byte) (int, error) {
+				if reads++; reads == 6 {
+					call(func() { r.Close() })
+				}
+				return in.Read(b)
+			}), testKey(), nil))
+			r.SetConcurrency(n)
+			got, err := io.ReadAll(r)
+			if !bytes.HasPrefix(textOf(9*1024), got) || err != nil && err != pld.ErrClosed {
+				t.Errorf("%d at once: %d bytes, %v", n, len(got), err)
+			}
+			r.Close()
+			if _, err := r.Read(make([]byte, 1)); err != pld.ErrClosed {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 )
 
@@ -15,9 +17,13 @@ import (
 // is in a temporary file (.palladion-….tmp) in the same folder. [PendingFile.Commit] gives it its
 // name; after [PendingFile.Abort], or if the program ends before, an older file of that name stays
 // as it was. A program that is killed leaves the temporary file: remove it.
+//
+// A PendingFile is for one goroutine, but any goroutine may call Abort.
 type PendingFile struct {
-	w   Writer
-	out *output // nil after Commit and Abort
+	w      Writer
+	mutex  sync.Mutex // for out, and held until Abort has removed it
+	out    *output    // nil once Commit or Abort has taken it
+	failed error      // of Commit
 }
 
 var (
@@ -28,46 +34,63 @@ var (
 // Create begins a file with this name. Options may be nil. A file that exists will be replaced, and
 // its owner, group and permissions kept, as far as the system allows; until then only the owner can
 // read the new one. Access control lists are not kept. A symbolic link stays, and what it points to
-// is replaced. Create refuses devices, pipes and the like; use [NewWriter] for them.
+// is replaced; if nothing is there, Create fails. It also fails if the caller may not create files
+// in the folder. Create refuses devices, pipes and the like; use [NewWriter] for them.
 func Create(name string, secret Secret, options *WriterOptions) (*PendingFile, error) {
 	out, err := createOutput(name)
 	if err != nil {
 		return nil, err
 	}
-	w, err := NewWriter(out.file, secret, options)
-	if err != nil {
+	f := new(PendingFile)
+	if err := f.w.begin(out.file, secret, options); err != nil {
 		out.abort()
 		return nil, &fs.PathError{Op: "encrypt", Path: name, Err: err}
 	}
-	return &PendingFile{w: *w, out: out}, nil
+	f.out = out
+	return f, nil
 }
 
 // Write encrypts data, as [Writer.Write] does.
 func (f *PendingFile) Write(data []byte) (int, error) { return f.w.Write(data) }
 
-// ReadFrom encrypts all that r returns, as [Writer.ReadFrom] does.
+// ReadFrom encrypts all that r returns, as [Writer.ReadFrom] does. If [io.Copy] calls r's WriteTo
+// instead, Commit cannot know that r failed: call it only if io.Copy returns no error.
 func (f *PendingFile) ReadFrom(r io.Reader) (int64, error) { return f.w.ReadFrom(r) }
 
 // Commit completes the file, waits until it is on disk, and gives it its name. Call it only after
-// all data was written. If it fails, or an earlier call did, the file is discarded.
+// all data was written. If an earlier call failed, or Commit fails, the file is discarded. Called
+// again, Commit returns the same.
 func (f *PendingFile) Commit() error {
-	if f.out == nil {
-		return ErrClosed
+	f.mutex.Lock()
+	out := f.out
+	f.out = nil // so that Abort no longer removes it
+	f.mutex.Unlock()
+	err := f.w.Close()
+	if out == nil {
+		return cmp.Or(f.failed, err)
 	}
-	defer f.Abort()
-	if err := f.w.Close(); err != nil {
-		return err
+	defer out.abort() // which finds nothing after commit
+	if err == nil {
+		err = out.commit()
 	}
-	return f.out.commit()
+	f.failed = err
+	return err
 }
 
 // Abort discards the file and wipes the key. After Commit it does nothing, so it can be deferred.
+//
+// Any goroutine may call Abort, to cancel the work of another one. Calls after it return an error.
+// Abort waits for a Write under way, which returns as soon as the file system does. It does not
+// wait for a Commit under way: what that returns says whether the file has its name.
 func (f *PendingFile) Abort() {
 	if f == nil { // as after an error of Create
 		return
 	}
 	f.w.Abort()
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
 	if f.out != nil {
+		f.w.guard.wait() // Windows removes no file in use
 		f.out.abort()
 		f.out = nil
 	}
@@ -90,6 +113,8 @@ func WriteFile(name string, data []byte, secret Secret, options *WriterOptions) 
 	return nil
 }
 
+var errFolder = errors.New("a folder: expected the name of a file")
+
 // An output is a file under a temporary name.
 type output struct {
 	file *os.File
@@ -99,10 +124,7 @@ type output struct {
 
 func createOutput(name string) (*output, error) {
 	fail := func(err error) (*output, error) {
-		if path := (*fs.PathError)(nil); errors.As(err, &path) {
-			err = path.Err // which is about another name
-		}
-		return nil, &fs.PathError{Op: "create", Path: name, Err: err}
+		return nil, &fs.PathError{Op: "create", Path: name, Err: reason(err)}
 	}
 	dir, base := filepath.Split(name)
 	dir, err := filepath.Abs(dir) // the program may change its folder before Commit
@@ -119,13 +141,13 @@ func createOutput(name string) (*output, error) {
 			old, err = os.Lstat(own)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return fail(errors.New("a symbolic link to a missing file"))
+			return fail(fmt.Errorf("a symbolic link to a missing file: %w", fs.ErrNotExist))
 		}
 	}
 	mode := fs.FileMode(0o600)
 	switch {
 	case err == nil && old.IsDir():
-		return fail(errors.New("a folder: expected the name of a file"))
+		return fail(errFolder)
 	case err == nil && !old.Mode().IsRegular() || isDescriptor(name):
 		return fail(errors.New("not a regular file: use NewWriter"))
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
@@ -137,10 +159,21 @@ func createOutput(name string) (*output, error) {
 	rand.Read(random[:]) // never fails
 	temporary := filepath.Join(filepath.Dir(own), fmt.Sprintf(".palladion-%x.tmp", random))
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("cannot create a temporary file in its folder: %w", reason(err))
+	}
 	if err != nil {
 		return fail(err)
 	}
 	return &output{file, own, old}, nil
+}
+
+// reason returns an error without the name of the file, for one that names another.
+func reason(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // commit waits until the file is on disk and gives it its name.
@@ -157,10 +190,7 @@ func (o *output) commit() error {
 	if err := os.Rename(o.file.Name(), o.name); err != nil {
 		return err
 	}
-	if folder, err := os.Open(filepath.Dir(o.name)); err == nil {
-		folder.Sync() // if this fails, the file is complete all the same
-		folder.Close()
-	}
+	syncFolder(o.name)
 	return nil
 }
 
@@ -168,6 +198,15 @@ func (o *output) commit() error {
 func (o *output) abort() {
 	o.file.Close()
 	os.Remove(o.file.Name())
+}
+
+// syncFolder waits until the name of a file is on disk, if the system can. If not, the file is
+// complete all the same.
+func syncFolder(name string) {
+	if folder, err := os.Open(filepath.Dir(name)); err == nil {
+		folder.Sync()
+		folder.Close()
+	}
 }
 
 // syncFile waits until a file is on disk. Not every file system can.

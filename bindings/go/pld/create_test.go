@@ -1,7 +1,9 @@
 package pld_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -67,10 +69,25 @@ func TestCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Abort()
-	if _, err := f.Write(text); err != pld.ErrClosed || f.Commit() != pld.ErrClosed {
+	if _, err := f.Write(text); err != pld.ErrClosed || f.Commit() != nil {
 		t.Error(err)
 	}
 	holds(string(text))
+
+	// What Commit has failed to do, it does not do later.
+	taken := filepath.Join(t.TempDir(), "taken")
+	f = must(pld.Create(taken, key, nil))
+	must(0, os.Mkdir(taken, 0o700))
+	for range 2 {
+		err := f.Commit()
+		if rename := (*os.LinkError)(nil); !errors.As(err, &rename) {
+			t.Error(err)
+		}
+		must(0, os.RemoveAll(taken))
+	}
+	if left := names(filepath.Dir(taken)); len(left) > 0 {
+		t.Error(left)
+	}
 
 	for _, bad := range []string{"", folder, filepath.Join(folder, "missing", "file"), os.DevNull} {
 		f, err := pld.Create(bad, key, nil)
@@ -127,6 +144,12 @@ func TestIncomplete(t *testing.T) {
 			}
 			return w.Close()
 		},
+		"a failed read of a WriterTo": func(w *pld.Writer) error {
+			if _, err := w.ReadFrom(bufio.NewReader(iotest.ErrReader(io.ErrClosedPipe))); err == nil {
+				t.Error("no error")
+			}
+			return w.Close()
+		},
 		"writes after a failed read": func(w *pld.Writer) error {
 			io.Copy(w, iotest.ErrReader(io.ErrClosedPipe))
 			if _, err := w.Write(nil); !errors.Is(err, io.ErrClosedPipe) {
@@ -165,9 +188,48 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
+// TestReadFromWipes looks at the buffer that ReadFrom has read to.
+func TestReadFromWipes(t *testing.T) {
+	var buffer []byte
+	in := bytes.NewReader(textOf(1000))
+	w := must(pld.NewWriter(io.Discard, testKey(), nil))
+	must(w.ReadFrom(readerOf(func(b []byte) (int, error) {
+		buffer = b
+		return in.Read(b)
+	})))
+	if !bytes.Equal(buffer, make([]byte, len(buffer))) {
+		t.Error("plaintext is left")
+	}
+}
+
 type readerOf func([]byte) (int, error)
 
 func (r readerOf) Read(b []byte) (int, error) { return r(b) }
+
+// A context cancels the work.
+func ExamplePendingFile_Abort() {
+	encrypt := func(ctx context.Context, name string, in io.Reader, key *pld.Key) error {
+		f, err := pld.Create(name, key, nil)
+		if err != nil {
+			return err
+		}
+		defer f.Abort() // does nothing after Commit
+		stop := context.AfterFunc(ctx, f.Abort)
+		defer stop()
+		if _, err := io.Copy(f, in); err != nil {
+			return err
+		}
+		return f.Commit()
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	endless := readerOf(func(b []byte) (int, error) {
+		cancel() // as a timeout or a signal does
+		return len(b), nil
+	})
+	err := encrypt(ctx, filepath.Join(os.TempDir(), "example.pld"), endless, pld.NewKey())
+	fmt.Println(err, ctx.Err())
+	// Output: pld: not open: file already closed: the file was discarded with Abort context canceled
+}
 
 func ExampleCreate() {
 	key := pld.NewKey()

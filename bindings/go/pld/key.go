@@ -35,7 +35,8 @@ func NewKey() *Key {
 	return k
 }
 
-// Bytes returns the 32 bytes of the key: not a copy, so Wipe zeroes them.
+// Bytes returns the 32 bytes of the key: not a copy, so Wipe zeroes them. For a nil or zero Key it
+// returns 32 new zeros.
 func (k *Key) Bytes() []byte {
 	if k == nil || k.bytes == nil {
 		return make([]byte, 32)
@@ -43,7 +44,7 @@ func (k *Key) Bytes() []byte {
 	return k.bytes()[:]
 }
 
-// Wipe zeroes the key. No file can be encrypted with it after that.
+// Wipe zeroes the key. Files can neither be written nor read with it after that: see [ErrZeroKey].
 func (k *Key) Wipe() { clear(k.Bytes()) }
 
 // Format hides the key, whatever the verb.
@@ -59,13 +60,18 @@ func (k *Key) secret() ([]byte, byte) {
 	return k.Bytes(), fromKey
 }
 
-var errZeroKey = errors.New("pld: the key is zero: it was wiped, or never set")
+// ErrZeroKey is the error for a key of 32 zeros.
+var ErrZeroKey = errors.New("pld: the key is zero: it was wiped, or never set")
 
-func isZero(key []byte) bool { return subtle.ConstantTimeCompare(key, make([]byte, 32)) == 1 }
+// isZero returns whether all bytes are zero, or there are none.
+func isZero(b []byte) bool { return subtle.ConstantTimeCompare(b, make([]byte, len(b))) == 1 }
 
-// Fingerprint returns eight hexadecimal digits to tell keys apart. They reveal nothing else about a
-// random key.
+// Fingerprint returns eight hexadecimal digits to tell keys apart, or "" if the key is zero. They
+// reveal nothing else about a random key.
 func (k *Key) Fingerprint() string {
+	if isZero(k.Bytes()) {
+		return ""
+	}
 	f := k.fingerprint()
 	return hex.EncodeToString(f[:])
 }
@@ -99,7 +105,7 @@ const longestKeyFile = 64 << 10
 // the key was wiped. It is not called MarshalText, because log/slog and flag would call it.
 func (k *Key) KeyFile() ([]byte, error) {
 	if isZero(k.Bytes()) {
-		return nil, errZeroKey
+		return nil, ErrZeroKey
 	}
 	text := make([]byte, 0, 128)
 	text = append(text, keyPrefix...)
@@ -144,7 +150,7 @@ func (k *Key) UnmarshalText(text []byte) error {
 		return ErrNotHex
 	}
 	if isZero(key.Bytes()) {
-		return errZeroKey
+		return ErrZeroKey
 	}
 	end, rest, _ := bytes.Cut(line[64:], []byte("\n"))
 	if len(bytes.TrimSpace(end)) > 0 {
@@ -217,9 +223,12 @@ func checkOf(line string) ([]byte, bool) {
 }
 
 // ReadKeyFile reads a key file. Like the command, it refuses one of more than 64 KiB and, on Unix,
-// one that other users can read or change: a regular file of the caller that someone may write, and
-// not on a read-only file system. Names of open descriptors, such as /dev/fd/3, are not refused:
-// the program that opened them decides who may read them.
+// a regular file of the caller that other users can read or change.
+//
+// Some files are accepted although others can read them: those that nobody may write (0444), as
+// systemd, Docker and Kubernetes give secrets to services; files on a read-only file system; and
+// names of open descriptors, such as /dev/fd/3, because the program that opened them decides who
+// may read them.
 func ReadKeyFile(name string) (*Key, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -259,8 +268,8 @@ func isDescriptor(name string) bool {
 		folder == "/dev/fd" || folder == "/proc/self/fd"
 }
 
-// WriteKeyFile writes a key file that only its owner can read. It fails if the file exists. If
-// writing fails, no file is left.
+// WriteKeyFile writes a key file that only its owner can read, and waits until it is on disk. It
+// fails if the file exists. If writing fails, no file is left.
 func WriteKeyFile(name string, key *Key) error {
 	text, err := key.KeyFile()
 	if err != nil {
@@ -274,6 +283,8 @@ func WriteKeyFile(name string, key *Key) error {
 	_, err = f.Write(text)
 	if err = errors.Join(err, syncFile(f), f.Close()); err != nil {
 		os.Remove(name)
+		return err
 	}
-	return err
+	syncFolder(name)
+	return nil
 }

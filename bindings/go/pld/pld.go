@@ -10,6 +10,8 @@
 //	f, err := pld.NewFile(readerAt, size, key, nil)  // the same, not by its name
 //	r, err := pld.NewReader(stream, key, nil)        // an io.Reader
 //
+// Files with key slots, which several people can open, are not read: see [ErrKeySlots].
+//
 // A file is sealed in chunks of usually 1 MiB. Whatever is read from one has been verified. A
 // truncated file is an error: [Open] looks at the last chunk first; a [Reader] returns the error
 // instead of [io.EOF].
@@ -33,6 +35,17 @@
 //		return err
 //	}
 //	return f.Commit()
+//
+// # Cancellation
+//
+// Any goroutine may call Abort. To let a context cancel the work, add after the deferred Abort:
+//
+//	stop := context.AfterFunc(ctx, f.Abort)
+//	defer stop()
+//
+// Once ctx is done, Write, [io.Copy] and Commit return an error, which is [ErrClosed] to
+// [errors.Is]. An in.Read that waits for data is not interrupted. [Reader.Close] cancels reading in
+// the same way; [File.Close] waits for calls under way.
 //
 // [Palladion's format]: https://palladion.github.io/palladion/file-format.html
 package pld
@@ -71,6 +84,9 @@ var (
 	ErrWrongPassphrase    = errors.New("pld: wrong passphrase")
 	ErrDamaged            = errors.New("pld: the file is damaged")
 	ErrTrailingData       = errors.New("pld: data follows the end of the file")
+	// ErrKeySlots is also ErrUnsupportedHeader to errors.Is.
+	ErrKeySlots = fmt.Errorf("%w: the file has key slots, which package pld does not read: use the "+
+		"command palladion", ErrUnsupportedHeader)
 )
 
 // ErrClosed is the error for the use of what was closed, or never opened. It is also [fs.ErrClosed]
@@ -111,7 +127,10 @@ func (p passphrase) secret() ([]byte, byte) { return p(), fromPassword }
 // reveal returns the bytes of a secret, and what they are.
 func reveal(secret Secret) ([]byte, byte, error) {
 	if secret != nil {
-		if b, source := secret.secret(); source == fromPassword || b != nil {
+		switch b, source := secret.secret(); {
+		case source == fromKey && b != nil && isZero(b):
+			return nil, 0, ErrZeroKey
+		case source == fromPassword || b != nil:
 			return b, source, nil
 		}
 	}
@@ -171,6 +190,7 @@ const (
 	maxLog2      = 24
 	fromKey      = 0
 	fromPassword = 1
+	fromSlots    = 2
 )
 
 // header is a header as in the file, with the fields that it contains.
@@ -213,6 +233,8 @@ func readHeader(r io.Reader) (*header, error) {
 		return nil, fmt.Errorf("%w: chunks of 2^%d bytes", ErrUnsupportedHeader, b[11])
 	case h.source == fromKey && c != Cost{}:
 		return nil, fmt.Errorf("%w: the cost of a passphrase, with a key", ErrUnsupportedHeader)
+	case h.source == fromSlots && c == Cost{}:
+		return nil, ErrKeySlots
 	case h.source > fromPassword:
 		return nil, fmt.Errorf("%w: key source %d", ErrUnsupportedHeader, h.source)
 	case h.source == fromPassword && !c.valid():
@@ -349,11 +371,12 @@ func newHeader(secret Secret, options *WriterOptions) (*header, *aegis.AEAD, err
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case source == fromKey && isZero(secretBytes):
-		return nil, nil, errZeroKey
 	case source == fromPassword:
 		if len(secretBytes) == 0 {
 			return nil, nil, errors.New("pld: the passphrase is empty")
+		}
+		if isZero(secretBytes) {
+			return nil, nil, errors.New("pld: the passphrase is zero: it was cleared")
 		}
 		h.source = fromPassword
 		b[10] = fromPassword

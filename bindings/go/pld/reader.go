@@ -17,8 +17,11 @@ import (
 
 // A Reader decrypts a file from its beginning to its end, chunk by chunk. What it returns is
 // authentic and in order, but may be only a part: do not use it before Read has returned [io.EOF],
-// or be ready to undo that use. A Reader is for one goroutine.
+// or be ready to undo that use.
+//
+// A Reader is for one goroutine, but any goroutine may call Close.
 type Reader struct {
+	guard   guard // held while what follows is used
 	in      io.Reader
 	header  *header
 	aead    *aegis.AEAD // nil once it is closed
@@ -81,6 +84,8 @@ func (r *Reader) SetConcurrency(chunks int) { r.queue.workers = chunks }
 // Read returns verified plaintext. After the last of it comes [io.EOF]; a file that is truncated,
 // damaged or followed by other data gives another error, which all later calls repeat.
 func (r *Reader) Read(b []byte) (int, error) {
+	r.guard.enter()
+	defer r.guard.leave(r.wipe)
 	if r.aead == nil {
 		return 0, ErrClosed
 	}
@@ -152,13 +157,21 @@ func (r *Reader) readSealed(j *job) error {
 }
 
 // Close wipes the key and the buffers. It does not close the underlying reader.
+//
+// Any goroutine may call Close, to cancel the work of another one: calls of Read after it return
+// [ErrClosed]. Close does not wait for a Read under way: that returns, and wipes, once the
+// underlying reader returns.
 func (r *Reader) Close() error {
+	r.guard.end(r.wipe)
+	return nil
+}
+
+func (r *Reader) wipe() {
 	if r.aead != nil {
 		r.queue.wipe(r.current)
 		r.aead.Wipe()
 		r.aead, r.current = nil, nil
 	}
-	return nil
 }
 
 // A File decrypts any part of a file. Several goroutines may call ReadAt at once; Read and Seek
@@ -205,23 +218,49 @@ var (
 	_ io.Closer     = (*File)(nil)
 )
 
-// Open opens the file with this name, as [NewFile] does. Close closes it.
+// Open opens the file with this name, as [NewFile] does. Close closes it. Open refuses pipes,
+// devices and the like; use [NewReader] for them.
 func Open(name string, secret Secret, limits *Limits) (*File, error) {
+	fail := func(err error) (*File, error) {
+		return nil, &fs.PathError{Op: "decrypt", Path: name, Err: err}
+	}
+	// Before it is opened: that may wait for a writer, if it is a pipe.
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fail(errFolder)
+	} else if err == nil && !info.Mode().IsRegular() {
+		return fail(errNoSize)
+	}
 	in, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	var f *File
-	info, err := in.Stat()
+	size, err := sizeOf(in)
 	if err == nil {
-		f, err = NewFile(in, info.Size(), secret, limits)
+		f, err = NewFile(in, size, secret, limits)
 	}
 	if err != nil {
 		in.Close()
-		return nil, &fs.PathError{Op: "decrypt", Path: name, Err: err}
+		return fail(err)
 	}
 	f.file = in
 	return f, nil
+}
+
+var errNoSize = errors.New("not a regular file, so its size is not known: use NewReader")
+
+// sizeOf returns the length of an open file. In /proc, files with content claim to be empty.
+func sizeOf(f *os.File) (int64, error) {
+	info, err := f.Stat()
+	if err == nil && info.Size() == 0 {
+		if _, end := f.ReadAt(make([]byte, 1), 0); end != io.EOF {
+			err = errNoSize
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // NewFile returns a File over what r reads, so many bytes of it. It reads the header and the last

@@ -10,8 +10,11 @@ import (
 
 // A Writer encrypts a file. [Writer.Close] completes the file; without that it is truncated. After
 // an error of your own, call [Writer.Abort] instead: Close would make a shorter file that every
-// reader takes for complete. Use [Create] for a file with a name. A Writer is for one goroutine.
+// reader takes for complete. Use [Create] for a file with a name.
+//
+// A Writer is for one goroutine, but any goroutine may call Abort.
 type Writer struct {
+	guard   guard // held while what follows is used
 	out     io.Writer
 	aead    *aegis.AEAD // nil once it is closed
 	current *job        // in its buffer a frame, plaintext, and room for a tag
@@ -32,33 +35,41 @@ func NewWriter(w io.Writer, secret Secret, options *WriterOptions) (*Writer, err
 	if w == nil {
 		return nil, errors.New("pld: the writer is nil")
 	}
+	writer := new(Writer)
+	if err := writer.begin(w, secret, options); err != nil {
+		return nil, err
+	}
+	return writer, nil
+}
+
+// begin writes the header to out and prepares a zero Writer for the content.
+func (w *Writer) begin(out io.Writer, secret Secret, options *WriterOptions) error {
 	h, aead, err := newHeader(secret, options)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	workers := 0
-	if options != nil {
-		workers = options.Concurrency
-	}
-	if err := writeAll(w, h.bytes[:]); err != nil {
+	if err := writeAll(out, h.bytes[:]); err != nil {
 		aead.Wipe()
-		return nil, err
+		return err
 	}
-	queue := queue{workers: workers}
-	return &Writer{
-		out: w, aead: aead, current: newJob(nil), size: h.chunkSize, queue: queue,
-	}, nil
+	if options != nil {
+		w.queue.workers = options.Concurrency
+	}
+	w.out, w.aead, w.current, w.size = out, aead, newJob(nil), h.chunkSize
+	return nil
 }
 
 // Write encrypts data. Up to a chunk stays in memory until more comes or Close is called; with
 // [WriterOptions.Concurrency], so do that many more. After an error of the underlying writer, the
 // file cannot be completed, and all calls return that error.
 func (w *Writer) Write(data []byte) (int, error) {
+	w.guard.enter()
+	defer w.guard.leave(w.wipe)
 	if w.aead == nil && w.err == nil {
 		return 0, ErrClosed
 	}
 	n := 0
-	for len(data) > 0 && w.err == nil {
+	for len(data) > 0 && w.alive() {
 		j := w.current
 		if j.buffer == nil {
 			j.buffer = make([]byte, frameSize, w.size+overhead)
@@ -78,18 +89,35 @@ func (w *Writer) Write(data []byte) (int, error) {
 	return n, w.err
 }
 
-// ReadFrom encrypts all that r returns; [io.Copy] calls it. If r fails, the file cannot be
-// completed, and all later calls return an error. Do not hide ReadFrom from io.Copy, as a
-// struct{ io.Writer }{w} does: Close would not know of the failure.
+// alive returns whether the file can still be completed. Abort may have been called meanwhile.
+func (w *Writer) alive() bool {
+	if w.err == nil && w.guard.ended.Load() {
+		w.err = errAborted
+	}
+	return w.err == nil
+}
+
+// ReadFrom encrypts all that r returns. If r fails, the file cannot be completed, and all later
+// calls return an error.
+//
+// [io.Copy] calls ReadFrom, but not if r has a method WriteTo, as decompressors often have: it
+// calls that instead. Close then cannot know that r failed. So call Abort, not Close, if io.Copy
+// returns an error; or call ReadFrom yourself. The same holds if ReadFrom is hidden from io.Copy,
+// as in struct{ io.Writer }{w}.
 func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	err = errPanicked
 	defer func() {
-		if err != nil && w.err == nil {
+		w.guard.enter()
+		defer w.guard.leave(w.wipe)
+		if err != nil && w.alive() {
 			w.err = fmt.Errorf("pld: the file has no end, because its content could not be read: %w",
 				err)
 		}
 	}()
-	n, err = io.Copy(struct{ io.Writer }{w}, r)
+	// io.Copy and a WriteTo of r would leave plaintext in a buffer of their own.
+	buffer := make([]byte, 32<<10)
+	defer clear(buffer)
+	n, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, buffer)
 	return n, err
 }
 
@@ -109,7 +137,7 @@ func (w *Writer) flush(last bool) {
 		sealed := aead.Seal(text[:0], c.nonce(aead.Variant()), text, frame[:])
 		return j.buffer[:frameSize+len(sealed)], nil
 	})
-	for len(w.queue.jobs) > 0 && w.err == nil && (last || len(w.queue.jobs) > w.queue.most()) {
+	for len(w.queue.jobs) > 0 && w.alive() && (last || len(w.queue.jobs) > w.queue.most()) {
 		j := w.queue.next()
 		w.queue.release(j)
 		w.err = errPanicked
@@ -138,13 +166,15 @@ func writeAll(w io.Writer, data []byte) error {
 // After an error or Abort it writes nothing and returns an error; called again, it returns nil if
 // the file is complete.
 func (w *Writer) Close() error {
+	w.guard.enter()
+	defer w.guard.leave(w.wipe)
 	if w.err == ErrClosed {
 		return nil
 	}
 	if w.err == nil && w.aead == nil {
 		return ErrClosed
 	}
-	if w.err == nil {
+	if w.alive() {
 		w.flush(true)
 	}
 	err := w.err
@@ -157,14 +187,17 @@ func (w *Writer) Close() error {
 
 // Abort wipes the key and the buffer and leaves the file without its end, so that every reader says
 // that it is truncated. After Close it does nothing, so it can be deferred.
-func (w *Writer) Abort() {
+//
+// Any goroutine may call Abort, to cancel the work of another one. Calls after it return an error.
+// Abort does not wait for a call under way: that ends, and wipes, once the underlying writer
+// returns. If it is Close, what that returns says whether the file is complete.
+func (w *Writer) Abort() { w.guard.end(w.wipe) }
+
+// wipe zeroes the key and the buffers. A file that is not complete stays so.
+func (w *Writer) wipe() {
 	if w.err == nil {
 		w.err = errAborted
 	}
-	w.wipe()
-}
-
-func (w *Writer) wipe() {
 	if w.aead != nil {
 		w.queue.wipe(w.current)
 		w.aead.Wipe()
