@@ -48,7 +48,7 @@ pub const CPU: Cpu = Cpu {
 /// Programs in Go.
 pub const GO: Cpu = Cpu {
     saved: &[5],
-    kernels: 94,
+    kernels: 93,
     // The address of the message is in `[rsp + 8]`.
     defects: &[
         ("a branch on a key", "48 8b 7c 24 08 48 8b 07 8a 00 84 c0 74 00"),

@@ -270,6 +270,9 @@ func vaesAVX2ZenOpen128L(call *message) bool
 func vaesAVX2ZenAdvance128L(call *arguments)
 
 //go:noescape
+func vaesAVX2ZenFinalize128L(call *arguments)
+
+//go:noescape
 func vaesAVX2ZenSeal128X2(call *message)
 
 //go:noescape
@@ -281,13 +284,13 @@ var kernels128L = []kernels{
 		init: vaesAVX512Init128L, advance: vaesAVX512Advance128L, finalize: vaesAVX512Finalize128L},
 	{backend: "vaes-avx2", zen: true, longest: 1073741824,
 		seal: vaesAVX2ZenSeal128L, open: vaesAVX2ZenOpen128L,
-		init: vaesAVX2Init128L, advance: vaesAVX2ZenAdvance128L, finalize: vaesAVX2Finalize128L},
+		init: aesniAVXInit128L, advance: vaesAVX2ZenAdvance128L, finalize: vaesAVX2ZenFinalize128L},
 	{backend: "vaes-avx2", longest: 1073741824,
 		seal: vaesAVX2Seal128L, open: vaesAVX2Open128L,
 		init: vaesAVX2Init128L, advance: vaesAVX2Advance128L, finalize: vaesAVX2Finalize128L},
 	{backend: "aesni-avx", zen: true, longest: 1073741824,
 		seal: vaesAVX2ZenSeal128L, open: vaesAVX2ZenOpen128L,
-		init: aesniAVXInit128L, advance: vaesAVX2ZenAdvance128L, finalize: aesniAVXFinalize128L},
+		init: aesniAVXInit128L, advance: vaesAVX2ZenAdvance128L, finalize: vaesAVX2ZenFinalize128L},
 	{backend: "aesni-avx", longest: 1073741824,
 		seal: aesniAVXSeal128L, open: aesniAVXOpen128L,
 		init: aesniAVXInit128L, advance: aesniAVXAdvance128L, finalize: aesniAVXFinalize128L},
