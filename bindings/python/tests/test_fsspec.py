@@ -581,6 +581,12 @@ def test_file_systems_around_others(tmp_path: pathlib.Path) -> None:
     for contents in ({}, {"file": sealed(b"new")}):
         with pytest.raises(palladion.PalladionError, match="Loses.* 'file'"):
             PalladionFileSystem(Loses(**contents), key=KEY).pipe_file("file", b"new")
+    # Until an archive is complete, its files cannot be read.
+    archive = fsspec.filesystem("zip", fo=f"{folder}/new.zip", mode="w")
+    with contextlib.closing(archive):
+        PalladionFileSystem(archive, key=KEY).pipe_file("file", b"new")
+    archive = fsspec.filesystem("zip", fo=f"{folder}/new.zip")
+    assert PalladionFileSystem(archive, key=KEY).cat_file("file") == b"new"
 
 
 def test_sources_and_key_files_stay(tmp_path: pathlib.Path) -> None:

@@ -1092,13 +1092,15 @@ class _Pending:
         if hasattr(self.file, "commit"):
             return
         # Some file systems open a buffer, which drops what is written.
-        with contextlib.suppress(FileNotFoundError):
+        try:
             there = self._below.cat_file(self._path, start=0, end=_HEADER)
-            if there[:_HEADER] == self._start:
-                return
-        raise PalladionError(
-            f"{type(self._below).__name__}, the file system below, has not stored {self._path!r}"
-        )
+        except FileNotFoundError:
+            there = b""
+        except Exception:
+            return  # it cannot be read yet, as in a new archive
+        if there[:_HEADER] != self._start:
+            name = type(self._below).__name__
+            raise PalladionError(f"{name}, the file system below, has not stored {self._path!r}")
 
     def discard(self) -> None:
         # It has no end, so readers will reject it wherever it cannot be discarded.
