@@ -836,7 +836,7 @@ class _Ranges:
         )
 
 
-#: The bytes of a header, no two of which are equal.
+#: The length of a header. No two files have the same header.
 _HEADER = 128
 #: The bytes at the start of a file to ask for: all of a small one.
 _START = 32 << 10
