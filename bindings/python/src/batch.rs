@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 
 use crate::buffer::{In, Target, work_on};
-use crate::error::{NOT_AUTHENTIC, OrRaise, VerificationError, error, too_short};
+use crate::error::{NOT_AUTHENTIC, OrRaise, VerificationError, about, error, too_short};
 use crate::nonces::Nonces;
 
 /// The buffers of many messages and their associated data, held.
@@ -37,15 +37,10 @@ impl<'a, 'py> Messages<'a, 'py> {
                 "ads must have {count} items, one for each message, but has {given}"
             )));
         }
-        let messages = messages
-            .iter()
-            .map(|message| message.extract())
-            .collect::<PyResult<Vec<In<'a, 'py>>>>()?;
+        let messages: Vec<In<'a, 'py>> = extract_all(messages, "message")?;
         let ads = match ads {
             None => messages.iter().map(|_| None).collect(),
-            Some(ads) => {
-                ads.iter().map(|ad| ad.extract()).collect::<PyResult<Vec<Option<In<'a, 'py>>>>>()?
-            }
+            Some(ads) => extract_all(ads, "ad")?,
         };
         let targets = messages
             .iter()
@@ -59,6 +54,18 @@ impl<'a, 'py> Messages<'a, 'py> {
     fn finish(self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(py, self.targets.into_iter().map(Target::finish))
     }
+}
+
+/// Extracts every item. A wrong type is reported with the number of its item.
+fn extract_all<'a, 'py, T: FromPyObject<'a, 'py>>(
+    items: &'a [Bound<'py, PyAny>],
+    what: &str,
+) -> PyResult<Vec<T>> {
+    let each = items.iter().enumerate().map(|(index, item)| {
+        let wrong = |error: T::Error| about(item.py(), &format!("{what} {index}"), error.into());
+        item.extract().map_err(wrong)
+    });
+    each.collect()
 }
 
 /// A message: its bytes, its associated data and the place for its result.

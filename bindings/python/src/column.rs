@@ -25,7 +25,7 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::buffer::{In, Out, bytes_or_none, work_on};
 use crate::cipher::Cipher;
-use crate::error::error;
+use crate::error::{about, error};
 use crate::nonces::Nonces;
 
 /// The number of values encrypted at once, among which the batch kernels sort.
@@ -610,7 +610,8 @@ impl<'a, 'py> GivenAds<'a, 'py> {
     fn new(ad: Option<&'a Bound<'py, PyAny>>) -> PyResult<Self> {
         match ad {
             Some(ad) if ad.is_instance_of::<PyList>() || ad.is_instance_of::<PyTuple>() => {
-                Given::new(ad, Way::Seal).map(Self::Each)
+                let py = ad.py();
+                Given::new(ad, Way::Seal).map(Self::Each).map_err(|error| about(py, "ad", error))
             }
             ad => Ok(Self::Same(ad.map(|ad| ad.extract()).transpose()?)),
         }

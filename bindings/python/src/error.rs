@@ -1,7 +1,7 @@
 //! Exceptions.
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 create_exception!(
@@ -32,6 +32,15 @@ pub fn error(error: palladion::Error) -> PyErr {
         palladion::Error::Backend(_) => PyRuntimeError::new_err(error.to_string()),
         palladion::Error::NoRandomness => PyOSError::new_err(error.to_string()),
         _ => PyValueError::new_err(error.to_string()),
+    }
+}
+
+/// Says of a wrong type in which argument it is.
+#[cold]
+pub fn about(py: Python<'_>, what: &str, error: PyErr) -> PyErr {
+    match error.is_instance_of::<PyTypeError>(py) {
+        true => PyTypeError::new_err(format!("{what}: {}", error.value(py))),
+        false => error,
     }
 }
 

@@ -2,7 +2,7 @@
 //! objects.
 
 use std::fmt::Display;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -621,16 +621,23 @@ pub fn read_key_file(py: Python<'_>, path: &Path) -> PyResult<MasterKey> {
     // Opening a FIFO waits for its writer. Python's function stops at Ctrl-C.
     let open = py.import("palladion._output")?.getattr("open_input")?;
     let object = open.call1((path, 0))?;
-    // Large enough from the start: growing would leave copies in freed memory.
-    let mut bytes = Zeroizing::new(vec![0; LONGEST + 1]);
-    let len = object::fill(&object, &mut bytes);
+    let mut file = output::duplicate(object.call_method0("fileno")?.extract()?)?;
+    object.call_method0("close")?;
+    // Large enough from the start: growing would leave copies in freed memory, as Python does.
+    let (mut bytes, mut len) = (Zeroizing::new(vec![0; LONGEST + 1]), 0);
+    while len < bytes.len() {
+        match py.detach(|| file.read(&mut bytes[len..])) {
+            Ok(0) => break,
+            Ok(read) => len += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => py.check_signals()?,
+            Err(error) => return Err(os_error(py, &error, Some(path))),
+        }
+    }
     let other = match output::descriptor(path) {
         // The program that opened a descriptor decides who may read it.
         Some(_) => None,
-        None => open_to_others(&output::duplicate(object.call_method0("fileno")?.extract()?)?),
+        None => open_to_others(&file),
     };
-    object.call_method0("close")?;
-    let len = len?;
     let invalid =
         |what: &dyn Display| Err(PyValueError::new_err(format!("{}: {what}", path.display())));
     if len > LONGEST {

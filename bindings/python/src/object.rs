@@ -109,10 +109,19 @@ pub fn write(object: &Bound<'_, PyAny>, bytes: Bound<'_, PyBytes>) -> PyResult<u
     if !written.is_none() {
         return count(object, "write", &written, asked);
     }
-    // A raw file returns None if it could take nothing. Other objects that return None, such as
-    // small classes of programs, took everything.
+    // A raw file returns None if it could take nothing, and so does what passes its result on.
+    // Other objects that return None, such as small classes of programs, took everything.
     let raw = object.py().import("io")?.getattr("RawIOBase")?;
-    if object.is_instance(&raw)? { Err(would_block(object, "write")?) } else { Ok(asked) }
+    match object.is_instance(&raw)? || !is_blocking(object).unwrap_or(true) {
+        true => Err(would_block(object, "write")?),
+        false => Ok(asked),
+    }
+}
+
+/// Whether the descriptor of an object is in blocking mode. Fails if there is none.
+fn is_blocking(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let number = object.call_method0("fileno")?;
+    object.py().import("os")?.call_method1("get_blocking", (number,))?.is_truthy()
 }
 
 /// Takes what `read_at` or `write_at` of a storage returned: normally nothing, after it moved all

@@ -169,8 +169,13 @@ fn exception(py: Python<'_>, error: Error) -> PyErr {
         Cause::Io(_, error) => return os_error(py, error, Some(path)),
         Cause::Forked => return forked(),
         Cause::Input(what) => {
-            let text = format!("{what} and target are the same file: {path:?}");
-            return PyValueError::new_err(text);
+            let Ok(name) = path.as_os_str().into_pyobject(py);
+            return match name.repr() {
+                Ok(name) => {
+                    PyValueError::new_err(format!("{what} and target are the same file: {name}"))
+                }
+                Err(error) => error,
+            };
         }
         Cause::Exists => ("EEXIST", "exists already (overwrite=True or mode \"w\" replaces it)"),
         Cause::Directory | Cause::DirectoryName => ("EISDIR", "is a directory: name a file in it"),

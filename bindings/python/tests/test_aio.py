@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import palladion
@@ -169,7 +169,7 @@ def test_commit_discard_and_other_tasks(path: pathlib.Path) -> None:
     async def main() -> None:
         file = await aio.open(path, "wb", key=KEY)
         await file.write(b"half")
-        with pytest.raises(palladion.PalladionError, match="another thread or"):
+        with pytest.raises(palladion.PalladionError, match="another thread, task or"):
             await asyncio.create_task(file.close())
         assert file.closed and content(path) == b"old"
         file = await aio.open(path, "wb", key=KEY)
@@ -284,23 +284,72 @@ def test_threads_of_others_stay_free(path: pathlib.Path) -> None:
 def test_a_cancelled_call_that_has_not_begun_is_left_out() -> None:
     """It does not wait for a thread."""
 
-    async def use(target: Held) -> None:
-        async with aio.open(target, "wb", key=KEY):
-            pass
-
     async def main() -> None:
         pool: Any = aio._pool(os.getpid())
-        targets = [Held() for _ in range(pool._max_workers)]
-        tasks = [asyncio.create_task(use(each)) for each in targets]
-        while not all(each.waits.is_set() for each in targets):
-            await asyncio.sleep(0)
-        late = asyncio.create_task(use(Held()))
+        goes_on = threading.Event()
+        calls = [pool.submit(goes_on.wait, 60) for _ in range(pool._max_workers)]
+        late = asyncio.create_task(aio.run(int))
         await asyncio.sleep(0)
         late.cancel()
         done, _ = await asyncio.wait([late], timeout=60)
-        for each in targets:
-            each.goes_on.set()
-        await asyncio.gather(*tasks)
+        goes_on.set()
+        assert all(call.result() for call in calls)
         assert done and late.cancelled()
 
     asyncio.run(main())
+
+
+def test_pipes_do_not_hold_up_other_files(path: pathlib.Path) -> None:
+    """Nor do the readers of a program hold up its writers."""
+    size, count = 1 << 18, 50
+
+    async def read(number: int) -> int:
+        with open(number, "rb") as below:
+            async with aio.open(below, key=KEY) as file:
+                return len(await file.read())
+
+    async def write(number: int) -> None:
+        with open(number, "wb") as below:
+            async with aio.open(below, "wb", key=KEY) as file:
+                await file.write(bytes(size))
+
+    async def main() -> None:
+        pipes = [os.pipe() for _ in range(count)]
+        reads = [asyncio.create_task(read(number)) for number, _ in pipes]
+        async with aio.open(path, key=KEY) as file:
+            assert await file.read() == b"old"
+        await asyncio.gather(*(write(number) for _, number in pipes))
+        assert await asyncio.gather(*reads) == [size] * count
+
+    asyncio.run(asyncio.wait_for(main(), 100))
+
+
+def test_data_keeps_its_length(path: pathlib.Path) -> None:
+    async def main() -> None:
+        async with aio.open(path, "wb", key=KEY) as file:
+            data = bytearray(b"text")
+            task = asyncio.create_task(file.write(data))
+            await asyncio.sleep(0)
+            with pytest.raises(BufferError):
+                data.clear()
+            assert await task == 4
+        assert content(path) == b"text"
+
+    asyncio.run(main())
+
+
+def test_an_asynchronous_generator_that_is_closed(path: pathlib.Path) -> None:
+    async def sink() -> AsyncGenerator[None, bytes]:
+        async with aio.open(path, "wb", key=KEY) as file:
+            while True:
+                await file.write((yield))
+
+    async def main() -> None:
+        generator = sink()
+        await generator.asend(None)  # type: ignore[arg-type]
+        await generator.asend(b"half")
+        await generator.aclose()
+
+    with pytest.warns(RuntimeWarning, match="generator"):
+        asyncio.run(main())
+    assert content(path) == b"old"

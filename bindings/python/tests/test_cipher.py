@@ -161,7 +161,10 @@ def test_wrong_types(wrong: Any) -> None:
     with pytest.raises(TypeError):
         palladion.Mac(key).update(wrong)
     with pytest.raises(TypeError):
-        cipher.seal_many([b"", wrong])
+        cipher.seal_many([wrong])
+    for messages, ads in (([b"", wrong], None), ([b"", b""], [None, 1])):
+        with pytest.raises(TypeError, match="^message 1: " if ads is None else "^ad 1: "):
+            cipher.seal_many(messages, ads)
     if wrong is not None:
         with pytest.raises(TypeError):
             cipher.encrypt(nonce, b"", wrong)

@@ -458,6 +458,11 @@ def test_wrong_types():
         columns.encrypt({}, CIPHER)
     with pytest.raises(TypeError, match="row 1: values must be bytes, str or None, not int"):
         columns.encrypt([b"a", 5], CIPHER)
+    for keys in ([1], (1,)):
+        with pytest.raises(TypeError, match="^ad: row 0: values must be .*, not int"):
+            columns.encrypt([b"a"], CIPHER, ad=keys)
+    with pytest.raises(TypeError, match="^ad: a column must be a list"):
+        columns.encrypt([b"a"], CIPHER, ad=1)
     with pytest.raises(TypeError, match="not bytes"):
         columns.encrypt([b"a"], bytes(32))
     with pytest.raises(TypeError, match="type must"):

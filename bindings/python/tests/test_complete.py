@@ -223,7 +223,7 @@ def test_other_calls(place: Place) -> None:
         finally:
             await asyncio.to_thread(file.close)
 
-    with pytest.raises(palladion.PalladionError, match="another thread or call"):
+    with pytest.raises(palladion.PalladionError, match="another thread, task or call"):
         asyncio.run(use(False))
     assert place.content() == b"old"
     asyncio.run(use(True))
@@ -246,6 +246,30 @@ def test_what_is_collected_is_discarded(place: Place) -> None:
         file.write("half" if mode == "wt" else b"half")
         with pytest.warns(RuntimeWarning, match="not closed, so it was discarded"):
             del file
+        assert place.content() == b"old"
+
+
+@pytest.mark.parametrize("mode", ["wb", "wt"])
+def test_a_generator_that_is_closed(place: Place, mode: str) -> None:
+    """Python closes it if it is dropped, and does not show the exception."""
+
+    def by_with() -> Iterator[None]:
+        with place.begin(mode) as file:
+            file.write("half" if mode == "wt" else b"half")
+            yield
+
+    def by_finally() -> Iterator[None]:
+        file = place.begin(mode)
+        try:
+            yield
+        finally:
+            file.close()
+
+    for begin in (by_with, by_finally):
+        generator = begin()
+        next(generator)
+        with pytest.warns(RuntimeWarning, match="generator.*, so it was discarded"):
+            del generator
         assert place.content() == b"old"
 
 

@@ -456,6 +456,16 @@ def test_a_fault_at_every_read(reader: Callable[[Any], bytes], fault: str) -> No
     raise AssertionError("it never ends")
 
 
+class Passes:
+    """A wrapper that has the methods of what it wraps."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+
 @pytest.mark.skipif(not hasattr(os, "set_blocking"), reason="there are no such pipes")
 def test_a_pipe_that_does_not_block() -> None:
     content = bytes(3 << 20)
@@ -465,12 +475,13 @@ def test_a_pipe_that_does_not_block() -> None:
         lambda file: files.encrypt_file(io.BytesIO(content), file, key=KEY),
         lambda file: shutil.copyfileobj(io.BytesIO(content), files.EncryptWriter(file, key=KEY)),
     ):
-        reading, writing = os.pipe()
-        os.set_blocking(writing, False)
-        with open(writing, "wb", buffering=0) as file, pytest.raises(BlockingIOError) as raised:
-            write(file)
-        assert "set_blocking" in str(raised.value)
-        os.close(reading)
+        for wrap in (lambda file: file, Passes):
+            reading, writing = os.pipe()
+            os.set_blocking(writing, False)
+            with open(writing, "wb", buffering=0) as file, pytest.raises(BlockingIOError) as raised:
+                write(wrap(file))
+            assert "set_blocking" in str(raised.value)
+            os.close(reading)
 
 
 def test_a_failed_write_is_remembered() -> None:

@@ -135,9 +135,10 @@ def test_passphrases() -> None:
     made = sealed(b"text", key=None, passphrase="Grüße", kdf=CHEAP)
     assert opened(made, key=None, passphrase="Grüße") == b"text"
     assert opened(made, key=None, passphrase="Grüße".encode()) == b"text"
-    assert files.needs_passphrase(io.BytesIO(made)) and not files.needs_passphrase(
-        io.BytesIO(sealed(b""))
-    )
+    assert not files.needs_passphrase(io.BytesIO(sealed(b"")))
+    source = io.BytesIO(b"before" + made)
+    source.seek(6)
+    assert files.needs_passphrase(source) and source.tell() == 6
     with pytest.raises(files.WrongPassphraseError, match="capitals") as raised:
         opened(made, key=None, passphrase="grüße")
     assert raised.value.hint and isinstance(raised.value, palladion.VerificationError)

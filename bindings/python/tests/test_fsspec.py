@@ -25,6 +25,8 @@ from palladion import files
 
 fsspec = pytest.importorskip("fsspec", minversion="2025.10")
 from fsspec.asyn import AsyncFileSystem  # noqa: E402
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper  # noqa: E402
+from fsspec.implementations.dirfs import DirFileSystem  # noqa: E402
 from fsspec.implementations.local import LocalFileSystem  # noqa: E402
 from fsspec.implementations.memory import MemoryFileSystem  # noqa: E402
 from fsspec.spec import AbstractFileSystem  # noqa: E402
@@ -406,6 +408,10 @@ def test_asynchronous(tmp_path: pathlib.Path) -> None:
         parts = await fs._cat_ranges(["/d/one", "/d/none"], [1, 2], [5, 6], batch_size=1)
         assert parts[0] == content[1:5] and isinstance(parts[1], FileNotFoundError)
         assert (await fs._info("/d/one"))["size"] == len(content)
+        assert await fs._du("/d") == 2 * len(content)
+        await fs._get("/d", str(tmp_path / "got"), recursive=True)
+        assert {each.name for each in (tmp_path / "got").iterdir()} == {"one", "two"}
+        assert (tmp_path / "got" / "one").read_bytes() == content
         assert [each["size"] for each in await fs._ls("/d")] == [None, None]
         assert await fs._find("/d") == ["/d/one", "/d/two"]
         assert await fs._glob("/d/o*") == ["/d/one"] and await fs._exists("/d/one")
@@ -429,6 +435,28 @@ def test_asynchronous(tmp_path: pathlib.Path) -> None:
     asyncio.run(main())
     with pytest.raises(ValueError, match="asynchronous"):
         PalladionFileSystem(Memory(), key=KEY, asynchronous=True)
+
+
+def test_servers_without_ranges() -> None:
+    """They send the whole file, once."""
+
+    class Whole(Memory):
+        def cat_file(self, path: str, *_: Any, **__: Any) -> bytes:
+            return super().cat_file(path)
+
+    content = text(5 * CHUNK)
+    below = Whole(file=sealed(content))
+    for fs in (below, Concurrent(below)):
+        fs = PalladionFileSystem(fs, key=KEY)
+        for start, end in ((0, None), (CHUNK + 1, 4 * CHUNK)):
+            below.requests.clear()
+            assert fs.cat_file("file", start, end) == content[start:end]
+            assert len(below.requests) == 1
+        assert fs.size("file") == len(content)
+    below.info = lambda path, **_: {"name": path, "type": "file", "size": 1000}
+    for fs in (below, Concurrent(below)):
+        with pytest.raises(OSError, match="may not support ranges"):
+            PalladionFileSystem(fs, key=KEY).cat_file("file")
 
 
 def test_file_systems_that_only_open() -> None:
@@ -512,6 +540,100 @@ def test_new_files(tmp_path: pathlib.Path) -> None:
     assert below.opened[0].closed and not is_complete(below.contents["file"])
     with pytest.raises(files.TruncatedError):
         fs.open("file")
+
+
+def test_file_systems_around_others(tmp_path: pathlib.Path) -> None:
+    """What AbstractFileSystem opens stores nothing. Some of its subclasses open nothing else."""
+    folder, memory = str(tmp_path), Memory()
+    memory.makedirs("/sub")
+    local = LocalFileSystem()
+    for below, path in (
+        (DirFileSystem(folder, local), "file"),
+        (DirFileSystem(".", DirFileSystem(folder, local)), "file"),
+        (DirFileSystem("/sub", memory), "file"),
+        (AsyncFileSystemWrapper(local), f"{folder}/file"),
+        (DirFileSystem(folder, AsyncFileSystemWrapper(local)), "file"),
+        (fsspec.filesystem("simplecache", fs=DirFileSystem("/sub", memory)), "cached"),
+    ):
+        fs = PalladionFileSystem(below, key=KEY)
+        for content in (b"old", b"new"):
+            fs.pipe_file(path, content)
+            assert fs.cat_file(path) == content and is_complete(below.cat_file(path))
+        with fs.open(path) as file, pytest.raises(Odd), fs.transaction:
+            assert file.read() == b"new"
+            fs.pipe_file(path, b"discarded")
+            raise Odd
+        with fs.transaction:
+            fs.pipe_file(path, b"last")
+        assert fs.cat(path) == fs.cat_ranges([path], 0, 9)[0] == b"last" and fs.size(path) == 4
+        fs.put_file(__file__, path)
+        fs.get(path, f"{folder}/copy")
+        assert (tmp_path / "copy").read_bytes() == pathlib.Path(__file__).read_bytes()
+    # Others say so, at once or once they have lost a file.
+    fs = PalladionFileSystem(AbstractFileSystem(), key=KEY)
+    with pytest.raises(NotImplementedError, match="AbstractFileSystem"):
+        fs.pipe_file("file", b"text")
+
+    class Loses(Slow):
+        def keep(self, path: str, file: io.BytesIO) -> None:
+            pass
+
+    for contents in ({}, {"file": sealed(b"new")}):
+        with pytest.raises(palladion.PalladionError, match="Loses.* 'file'"):
+            PalladionFileSystem(Loses(**contents), key=KEY).pipe_file("file", b"new")
+    # Until an archive is complete, its files cannot be read.
+    archive = fsspec.filesystem("zip", fo=f"{folder}/new.zip", mode="w")
+    with contextlib.closing(archive):
+        PalladionFileSystem(archive, key=KEY).pipe_file("file", b"new")
+    archive = fsspec.filesystem("zip", fo=f"{folder}/new.zip")
+    assert PalladionFileSystem(archive, key=KEY).cat_file("file") == b"new"
+
+
+def test_sources_and_key_files_stay(tmp_path: pathlib.Path) -> None:
+    key_file, plain, encrypted = (str(tmp_path / name) for name in ("key", "plain", "encrypted"))
+    files.save_key(key_file, KEY)
+    pathlib.Path(plain).write_bytes(b"text")
+    local = LocalFileSystem()
+    fs = PalladionFileSystem(local, key_file=key_file)
+    fs.put_file(plain, encrypted)
+    before = {path: pathlib.Path(path).read_bytes() for path in (key_file, plain, encrypted)}
+    concurrent = AsyncFileSystemWrapper(local, asynchronous=True)
+
+    def in_transaction() -> None:
+        with fs.transaction:
+            fs.pipe_file(key_file, b"text")
+
+    def through(below: Any, path: str) -> None:
+        PalladionFileSystem(below, key_file=key_file).pipe_file(path, b"text")
+
+    def coroutine(name: str, *paths: str) -> None:
+        other = PalladionFileSystem(concurrent, key_file=key_file, asynchronous=True)
+        asyncio.run(getattr(other, name)(*paths))
+
+    def into_an_open_file() -> None:
+        with open(key_file, "r+b") as target:
+            fs.get_file(encrypted, target)
+
+    for work in (
+        in_transaction,
+        lambda: fs.open(key_file, "wt"),
+        lambda: fs.cp_file(encrypted, key_file),
+        lambda: fs.mv(path1=encrypted, path2=key_file),
+        lambda: through(fsspec.filesystem("simplecache", fs=local), key_file),
+        lambda: through(DirFileSystem(str(tmp_path), local), "key"),
+        lambda: fs.get_file(encrypted, encrypted),
+        lambda: fs.put_file(plain, plain),
+        lambda: coroutine("_pipe_file", key_file, b"text"),
+        lambda: coroutine("_cp_file", encrypted, key_file),
+        lambda: fs.get_file(encrypted, key_file),
+        into_an_open_file,
+        *(lambda t=t: coroutine("_put_file", plain, t) for t in (key_file, plain)),
+        *(lambda t=t: coroutine("_get_file", encrypted, t) for t in (key_file, encrypted)),
+    ):
+        with pytest.raises(ValueError, match="and target are the same file: '"):
+            work()
+        for path, content in before.items():
+            assert pathlib.Path(path).read_bytes() == content
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "utf-16-le"])
@@ -709,6 +831,11 @@ def test_keys_do_not_travel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPa
         ):
             monkeypatch.setenv("PALLADION_KEY_FILE", "" if secret else str(key_file))
             assert other.cat_file(path) == b"text" and other._new["chunk_size"] == 2048
+        for options in ({}, {"cache_type": "readahead"}):
+            with fs.open(path, **options) as file:
+                file.seek(2)
+                with pickle.loads(pickle.dumps(file)) as same:
+                    assert same.read() == b"xt"
         assert repr(KEY)[2:-1].encode() not in pickle.dumps(fs)
         assert KEY.hex() not in json.dumps(fs.to_dict())
 

@@ -230,6 +230,20 @@ class NewFile:
             self._state, self._handled = _DISCARDED, (None, None)
             self._drop()
 
+    def _discard_for(self, kind: type[BaseException]) -> None:
+        """Discards it because of an exception. Python says nothing of the one that ends generators,
+        even if they are only dropped."""
+        was_open = self._state == _OPEN
+        self._discard()
+        if was_open and issubclass(kind, GeneratorExit):
+            self._warn("was left open by a generator that was closed", 4)
+
+    def _warn(self, why: str, level: int, source: object = None) -> None:
+        # In a forked child, the file belongs to the parent.
+        if self._warns and self._process == os.getpid():
+            message = f"{self._called()} {why}, so it was discarded"
+            warnings.warn(message, RuntimeWarning, stacklevel=level, source=source)
+
     def close(self) -> None:
         """Completes the file, or discards it and raises the exception that is being handled."""
         self._close(sys.exc_info()[1:], self._is_at_home())
@@ -243,7 +257,7 @@ class NewFile:
         handled, trace_then = self._handled
         if error is not None and not (error is handled and trace is trace_then):
             try:
-                self._discard()
+                self._discard_for(type(error))
             finally:
                 if hasattr(error, "add_note"):
                     error.add_note(
@@ -254,8 +268,8 @@ class NewFile:
         if not is_at_home:
             self._discard()
             raise PalladionError(
-                f"{self._called()} was closed in another thread or call than the one that opened "
-                "it, so it was discarded: call commit() before"
+                f"{self._called()} was closed in another thread, task or call than the one that "
+                "opened it, so it was discarded: call commit() before"
             )
         self._complete()
 
@@ -276,7 +290,7 @@ class NewFile:
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         if exc_type is not None:
-            self._discard()
+            self._discard_for(exc_type)
         elif self._state == _OPEN:
             self._complete()
         else:
@@ -287,10 +301,7 @@ class NewFile:
         if self._state == _OPEN and not cast(Any, self).closed:
             self._lost = True
             self._discard()
-            # In a forked child, the file belongs to the parent.
-            if self._warns and self._process == os.getpid():
-                message = f"{self._called()} was not closed, so it was discarded"
-                warnings.warn(message, RuntimeWarning, stacklevel=3, source=source)
+            self._warn("was not closed", 4, source)
 
     def _dealloc_warn(self, source: object) -> None:
         # The layers of io call this if one of them was collected and now closes those below it.

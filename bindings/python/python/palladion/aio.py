@@ -12,18 +12,25 @@
 'remember the milk'
 
 Encryption, Argon2id and the calls of the system or of a file object run in threads of this package,
-so the event loop goes on, and so does :func:`asyncio.to_thread`. A task that is cancelled waits for
-the call that runs, and its ``async with`` then discards the new file. Only Argon2id is not waited
-for.
+so the event loop goes on, and so does :func:`asyncio.to_thread`. Regular files, by path or opened,
+and :class:`io.BytesIO` share 4 threads more than there are CPUs, and at most 32. Each other file
+has a thread of its own while it is open: a pipe, a socket, a terminal or any other file object may
+wait for another program.
+
+A task that is cancelled waits for the call that runs, and its ``async with`` then discards the new
+file. So neither :func:`asyncio.timeout` nor Ctrl-C ends a read of a pipe before something comes:
+close its other end. Only Argon2id is not waited for. It goes on in its thread for a moment.
 """
 
 from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import functools
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Generator
 from typing import IO, TYPE_CHECKING, Any, AnyStr, BinaryIO, Generic, TypeVar, cast, overload
@@ -48,16 +55,24 @@ def _pool(process: int) -> concurrent.futures.Executor:
     return concurrent.futures.ThreadPoolExecutor(min(32, (os.cpu_count() or 1) + 4), "palladion")
 
 
+def _may_wait(place: Any) -> bool:
+    """Whether a file may wait for another program."""
+    if (found := _output._status(place)) is not None:
+        return not stat.S_ISREG(found.st_mode)
+    return not _output.is_path(place) and type(place) is not io.BytesIO
+
+
 async def run(
     work: Callable[..., _T],
     *arguments: Any,
+    pool: concurrent.futures.Executor | None = None,
     on_cancel: Callable[[], object] | None = None,
     always: bool = False,
 ) -> _T:
     """Calls a function in a thread. If the task is cancelled, that waits for the function, unless
     it has not begun and may be left out.
     """
-    call = _pool(os.getpid()).submit(work, *arguments)
+    call = (pool or _pool(os.getpid())).submit(work, *arguments)
     future = asyncio.wrap_future(call)
     cancelled = None
     while not future.done():
@@ -86,7 +101,13 @@ class File(Generic[AnyStr]):
     take turns, in the order of the calls.
     """
 
-    def __init__(self, begin: Callable[[], IO[AnyStr]], interrupt: Callable[[], None]) -> None:
+    #: A thread of its own.
+    _pool: concurrent.futures.Executor | None = None
+
+    def __init__(
+        self, place: Any, begin: Callable[[], IO[AnyStr]], interrupt: Callable[[], None]
+    ) -> None:
+        self._place = place
         self._begin: Callable[[], IO[AnyStr]] = begin
         self._interrupt = interrupt
         self._file: Any = None
@@ -107,7 +128,9 @@ class File(Generic[AnyStr]):
             self._file = self._begin()
 
         try:
-            await run(begin, on_cancel=self._interrupt)
+            if await run(_may_wait, self._place):
+                self._pool = concurrent.futures.ThreadPoolExecutor(1, "palladion")
+            await run(begin, pool=self._pool, on_cancel=self._interrupt)
         except BaseException:
             await self._abandon()
             raise
@@ -115,8 +138,8 @@ class File(Generic[AnyStr]):
 
     async def __aexit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         try:
-            if exc_type is None:
-                await self._call("__exit__", None, None, None)
+            if exc_type in (None, GeneratorExit):
+                await self._call("__exit__", exc_type, exc_value, traceback)
         finally:
             await self._abandon()
 
@@ -124,11 +147,16 @@ class File(Generic[AnyStr]):
         file = self._file
         if file is not None and not file.closed:
             end = file.discard if isinstance(file, _output.NewFile) else file.close
-            await run(end, always=True)
+            await run(end, pool=self._pool, always=True)
+        self._pool = None  # ends the thread
 
     async def _call(self, method: str, *arguments: Any) -> Any:
         async with self._turn:
-            return await run(getattr(self._opened(), method), *arguments)
+            try:
+                return await run(getattr(self._opened(), method), *arguments, pool=self._pool)
+            finally:
+                if self._file is not None and self._file.closed:
+                    self._pool = None
 
     def _opened(self) -> Any:
         if self._file is None:
@@ -180,8 +208,12 @@ class File(Generic[AnyStr]):
         raise StopAsyncIteration
 
     async def write(self, data: AnyStr | Buffer) -> int:
-        """Writes all of ``data``."""
-        return cast(int, await self._call("write", data))
+        """Writes all of ``data``, which must not change before the end."""
+        held: Any = data
+        if not isinstance(data, (bytes, str)):
+            with contextlib.suppress(TypeError, ValueError):
+                held = memoryview(held)  # keeps its length
+        return cast(int, await self._call("write", held))
 
     async def flush(self) -> None:
         """Passes what is complete on to the file below."""
@@ -245,4 +277,4 @@ def open(
     """
     secret: Secret = files._secret(key, key_file, passphrase)
     begin = functools.partial(files.open, file, mode, key=secret, key_file=key_file, **options)
-    return File(cast("Callable[[], IO[Any]]", begin), secret.interrupt)
+    return File(file, cast("Callable[[], IO[Any]]", begin), secret.interrupt)

@@ -19,8 +19,8 @@ value.
 
 ``ad`` binds values to their place. Without it, an encrypted value can be moved to another row or
 column and is still authentic there. Pass the name of the column to bind values to the column, or a
-column of primary keys to bind each value to its row. The associated data is not stored; pass the
-same for decryption.
+column of primary keys to bind each value to its row; make numbers text first, as with ``str`` or
+``astype``. The associated data is not stored; pass the same for decryption.
 
 The result depends on the type of the values:
 
@@ -115,8 +115,8 @@ def encrypt(values: Any, cipher: Cipher, ad: Any = None, *, threads: Optional[in
     """Encrypts each value of a column to nonce, ciphertext and tag in one. Strings become UTF-8.
 
     ``ad`` is data that is authenticated with the values but is not part of the result. It is bytes
-    or str, used for all rows, or a column of any type with the same number of rows, which must not
-    be null where there is a value. Rows are matched by position, not by the index of pandas.
+    or str, used for all rows, or a column of bytes or text with the same number of rows, which must
+    not be null where there is a value. Rows are matched by position, not by the index of pandas.
     ``threads`` is the number of threads; the default is all cores for a long column.
 
     >>> import numpy, palladion
@@ -231,7 +231,10 @@ class _Call:
         ad = self.ad
         if ad is None or isinstance(ad, (bytes, bytearray, memoryview)):
             return lambda start, rows: ad
-        column = _column_of(ad)
+        try:
+            column = _column_of(ad)
+        except TypeError as error:
+            raise TypeError(f"ad: {error}") from None
         if len(column) != count:
             raise ValueError(
                 f"ad must have as many rows as values ({count}), but has {len(column)}"

@@ -196,7 +196,8 @@ def encrypt_file(
     appears once it is complete; an existing file is replaced only with ``overwrite=True``.
     ``progress`` is called with the number of bytes processed so far. The calling thread uses it and
     the file objects, so that Ctrl-C ends a read or write that waits. ``kdf`` sets the cost of
-    Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4).
+    Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4). Readers
+    refuse a cost above the limits in :func:`decrypt_file`, unless ``max_kdf_memory`` allows it.
     """
     run = functools.partial(
         _native.encrypt_file,
@@ -612,12 +613,14 @@ def open(
 def needs_passphrase(file: Path | BinaryIO) -> bool:
     """Whether an encrypted file needs a passphrase rather than a key.
 
-    A file object is read from its current position.
+    A file object is read from its current position, and put back there if it can seek.
     """
     start = bytearray(128)
     with contextlib.ExitStack() as stack:
         if _output.is_path(file):
             file = stack.enter_context(_output.open_input(file))
+        elif getattr(file, "seekable", bool)():
+            stack.callback(cast(BinaryIO, file).seek, cast(BinaryIO, file).tell())
         count = _native.read_fully(file, start)
     return _native.needs_passphrase(start[:count])
 

@@ -50,7 +50,12 @@ from fsspec.asyn import (  # type: ignore[import-untyped]
 )
 from fsspec.callbacks import DEFAULT_CALLBACK  # type: ignore[import-untyped]
 from fsspec.core import get_compression  # type: ignore[import-untyped]
+from fsspec.implementations.asyn_wrapper import (  # type: ignore[import-untyped]
+    AsyncFileSystemWrapper,
+)
+from fsspec.implementations.cached import CachingFileSystem  # type: ignore[import-untyped]
 from fsspec.implementations.chained import ChainedFileSystem  # type: ignore[import-untyped]
+from fsspec.implementations.dirfs import DirFileSystem  # type: ignore[import-untyped]
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 from fsspec.implementations.memory import MemoryFileSystem  # type: ignore[import-untyped]
 from fsspec.spec import AbstractBufferedFile  # type: ignore[import-untyped]
@@ -89,6 +94,8 @@ def _delegated(name: str, paths: int = 1) -> Any:
             if each in options:
                 options[each] = self._strip(options[each])
         _check_options(options)
+        if paths == 2:
+            self._check_target(arguments[1] if len(arguments) > 1 else options["path2"])
         return getattr(self.fs, name)(*arguments, **options)
 
     method.__doc__ = original.__doc__ or f"``{name}`` of the file system below."
@@ -155,6 +162,10 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     them does. They appear one after another: if the file system fails at one, those before it stay,
     and a note of the exception names them.
 
+    Some file systems below drop what is written to their files: opening a new one raises
+    :class:`NotImplementedError`, or completing it :class:`PalladionError`. ``DirFileSystem`` and
+    ``AsyncFileSystemWrapper`` do so too, but what is below them is used instead.
+
     If the file system below is asynchronous, so is this one. With ``asynchronous=True`` it has the
     coroutines of fsspec, such as ``_cat_ranges`` and ``_pipe_file``; ``open_async`` only reads.
 
@@ -163,7 +174,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     key, which may itself be in a file with a passphrase (see :mod:`palladion.files`).
 
     Only a header tells the length of a file's plaintext. So :meth:`info` reads it, which is what
-    ``size()`` and ``du()`` use, and :meth:`ls` and :meth:`find` give the size None. The size is
+    ``size()`` and ``du()`` use, and :meth:`ls` and :meth:`find` give the size None, which
+    ``tree(display_size=True)`` cannot show. The size is
     None, too, if the file is not encrypted or its header is damaged. Only opening a file verifies
     its length.
     """
@@ -204,8 +216,11 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         if fs is None:
             below = {"asynchronous": True} if self.asynchronous else {}
             fs = filesystem(target_protocol, **{**below, **(target_options or {})})
-        self.fs, self.async_impl = fs, fs.async_impl
-        if self.asynchronous and not fs.async_impl:
+        self.fs = fs
+        while isinstance(fs, (DirFileSystem, CachingFileSystem)):
+            fs = fs.fs  # DirFileSystem says that it is asynchronous whatever is below
+        self.async_impl, fs = fs.async_impl, self.fs
+        if self.asynchronous and not self.async_impl:
             raise ValueError(f"{type(fs).__name__}, the file system below, is not asynchronous")
         if self.asynchronous != getattr(fs, "asynchronous", False):
             raise ValueError("pass asynchronous=True to both file systems, or to none")
@@ -235,7 +250,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             if _native.descriptor(key_file) is None and (
                 os.path.isfile(key_file) or not os.path.exists(key_file)
             ):
-                files.load_key(key_file)
+                files._secret(None, key_file)
         # fsspec calls that of the class for URLs, which does not know what is below.
         setattr(self, "_strip_protocol", self._strip)
 
@@ -243,6 +258,37 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         if isinstance(path, (list, tuple, set)):
             return [self._strip(each) for each in path]
         return self.fs._strip_protocol(type(self)._strip_protocol(path))
+
+    def _place(self, path: str, caches: bool = False) -> tuple[AbstractFileSystem, str]:
+        """The file system that opens a file, and the path there, both below those whose own files
+        store nothing, and below caches if asked for."""
+        fs = self.fs
+        while True:
+            if isinstance(fs, DirFileSystem):
+                fs, path = fs.fs, fs._join(path)
+            elif isinstance(fs, AsyncFileSystemWrapper):
+                fs = fs.sync_fs
+            elif caches and isinstance(fs, CachingFileSystem):
+                fs = fs.fs
+            else:
+                return fs, path
+
+    def _local(self, path: str) -> str | None:
+        """The path on this machine of a file that is there, unless its system is unknown."""
+        fs, path = self._place(self._strip(path), caches=True)
+        return path if isinstance(fs, LocalFileSystem) else None
+
+    def _check_target(self, path: str, source: Any = None) -> None:
+        """Refuses a new file in the place of its source or of the key file."""
+        if (local := self._local(path)) is not None:
+            _output.refuse_same(local, source=source, key_file=self._path_of_key())
+
+    def _path_of_key(self) -> str | None:
+        if self._kept is not None:
+            return None
+        if self._key_file is not None:
+            return self._key_file
+        return os.environ.get("PALLADION_KEY_FILE") or None
 
     def __reduce__(self) -> Any:
         self._refuse_to_tell()
@@ -273,8 +319,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     def _secret(self) -> dict[str, Any]:
         if self._kept is not None:
             return {"key": self._kept}
-        key_file = self._key_file
-        if key_file is None and not (key_file := os.environ.get("PALLADION_KEY_FILE")):
+        if (key_file := self._path_of_key()) is None:
             raise ValueError("no key: pass key_file, or set PALLADION_KEY_FILE")
         return {"key_file": key_file}
 
@@ -310,15 +355,16 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
 
     def _reader(self, path: str) -> files.DecryptReader:
         """Opens a file."""
-        if type(self.fs) is LocalFileSystem:
+        fs, path = self._place(path)
+        if type(fs) is LocalFileSystem:
             return self._decrypt(path)
-        info = self.fs.info(path)
+        info = fs.info(path)
         if info["type"] == "directory":
             raise IsADirectoryError(path)
-        has_ranges = self.fs.async_impl or type(self.fs).cat_file is not AbstractFileSystem.cat_file
+        has_ranges = self.async_impl or type(fs).cat_file is not AbstractFileSystem.cat_file
         if has_ranges and info.get("size") is not None:
-            return self._decrypt(_Ranges(self.fs, path, info["size"]))
-        below = self.fs.open(path, "rb")
+            return self._decrypt(_Ranges(fs, path, info["size"]))
+        below = fs.open(path, "rb")
         try:
             reader = self._decrypt(below)
         except BaseException:
@@ -337,7 +383,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         **options: Any,
     ) -> Any:
         path = self._strip(path)
-        is_new_file_below = mode != "rb" and type(self.fs) is not LocalFileSystem
+        is_here = type(self._place(path)[0]) is LocalFileSystem
+        is_new_file_below = mode != "rb" and not is_here
         _check_options(options, None if is_new_file_below else ("cache_type", "size"))
         if mode in ("wb", "xb"):
             return self._new_file(path, mode, block_size, autocommit, options)
@@ -346,11 +393,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
                 f"mode must be rb, wb or xb, not {mode!r}: an encrypted file is written once"
             )
         reader = self._reader(path)
-        is_local = type(self.fs) is LocalFileSystem and "cache_type" not in options
-        if is_local or not reader.seekable():
-            file = files._Reader(reader)
-            setattr(file, "size", reader._open().size)  # as files of fsspec have it
-            return file
+        if (is_here and "cache_type" not in options) or not reader.seekable():
+            return _Uncached(self, path, reader)
         cache_type = options.get("cache_type", "readahead")
         return _File(self, path, reader, block_size, cache_type, cache_options)
 
@@ -430,11 +474,14 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         if outfile is None and self.isdir(rpath):
             os.makedirs(lpath, exist_ok=True)
             return
+        inputs: dict[str, Any] = {"source": self._local(rpath), "key_file": self._path_of_key()}
         with contextlib.ExitStack() as stack:
             source = stack.enter_context(self.open(rpath, "rb", **options))
             if outfile is None:
                 os.makedirs(os.path.dirname(lpath) or ".", exist_ok=True)
-                outfile = stack.enter_context(_output.create(lpath, True))
+                outfile = stack.enter_context(_output.create(lpath, True, **inputs))
+            else:
+                _output.refuse_same(outfile, **inputs)
             callback.set_size(getattr(source, "size", None))
             while data := source.read(self.blocksize):
                 _native.write_fully(outfile, data)
@@ -451,30 +498,35 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         options: dict[str, Any],
     ) -> files._Writer:
         secret = self._secret()
+        self._check_target(path)
+        fs, path = self._place(path)
         with contextlib.ExitStack() as stack:
-            below: Any
-            if type(self.fs) is LocalFileSystem and autocommit:
-                if self.fs.auto_mkdir:
-                    self.fs.makedirs(self.fs._parent(path), exist_ok=True)
-                key_file = secret.get("key_file")
-                below = _output.create(path, mode == "wb", key_file=key_file)
-                output = stack.enter_context(below)
+            output: Any
+            if type(fs) is LocalFileSystem and autocommit:
+                if fs.auto_mkdir:
+                    fs.makedirs(fs._parent(path), exist_ok=True)
+                output = stack.enter_context(_output.create(path, mode == "wb"))
             else:
-                if isinstance(self.fs, MemoryFileSystem):
-                    below = _InMemory(self.fs, path, mode)
+                if isinstance(fs, MemoryFileSystem):
+                    file = _InMemory(fs, path, mode)
                 else:
-                    below = self.fs._open(
+                    file = fs._open(
                         path, mode=mode, block_size=block_size, autocommit=False, **options
                     )
-                    if getattr(below, "autocommit", False):
-                        below.autocommit = False  # simplecache does not pass it on
-                output = _Pending(self, path, below)
+                    if getattr(file, "autocommit", False):
+                        file.autocommit = False  # simplecache does not pass it on
+                output = _Pending(self, fs, path, file)
                 stack.callback(output.discard)
-            raw = files.EncryptWriter(below, **secret, **self._new)
+            raw = files.EncryptWriter(output, **secret, **self._new)
             raw.name, raw.mode = path, mode
-            file = _Writer(raw, output, deferred=not autocommit)
+            new = _Writer(raw, output, deferred=not autocommit)
             stack.pop_all()
-        return file
+        return new
+
+    def put_file(self, lpath: Any, rpath: str, *arguments: Any, **options: Any) -> None:
+        """Encrypts a local file."""
+        self._check_target(rpath, lpath)
+        super().put_file(lpath, rpath, *arguments, **options)
 
     # What is there
 
@@ -483,14 +535,14 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         path = self._strip(path)
         _check_options(options)
         found = self.fs.info(path, **options)
-        return _info(found, _has_size(found) and self.fs.cat_file(path, start=0, end=128))
+        return _info(found, _has_size(found) and self.fs.cat_file(path, start=0, end=_HEADER))
 
     def du(
         self, path: str, total: bool = True, maxdepth: int | None = None, **options: Any
     ) -> Any:
         """The length of all files below a path, as far as it is known."""
         sizes = super().du(path, total=False, maxdepth=maxdepth, **options)
-        return sum(size or 0 for size in sizes.values()) if total else sizes
+        return _sum(sizes) if total else sizes
 
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
         """Lists a directory."""
@@ -578,6 +630,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         self, path: str, value: Any, mode: str = "overwrite", **options: Any
     ) -> None:
         _check_options(options)
+        self._check_target(path)
         sealed = io.BytesIO()
         await aio.run(self._encrypt, io.BytesIO(value), sealed)
         await self.fs._pipe_file(self._strip(path), sealed.getvalue(), mode=mode, **options)
@@ -588,10 +641,35 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         if os.path.isdir(lpath):
             await self._makedirs(path, exist_ok=True)
             return
+        self._check_target(path, lpath)
         with tempfile.TemporaryDirectory() as folder:
             sealed = os.path.join(folder, "sealed")
             await aio.run(self._encrypt, lpath, sealed)
             await self.fs._put_file(sealed, path, **options)
+
+    async def _get_file(
+        self, rpath: str, lpath: Any, callback: Any = DEFAULT_CALLBACK, **options: Any
+    ) -> None:
+        _check_options(options, ())
+        with contextlib.closing(_Remote(self, self._strip(rpath))) as remote:
+            try:
+                await remote.open()
+            except IsADirectoryError:
+                os.makedirs(lpath, exist_ok=True)
+                return
+            os.makedirs(os.path.dirname(lpath) or ".", exist_ok=True)
+            source, key_file = self._local(rpath), self._path_of_key()
+            target = _output.create(lpath, True, source=source, key_file=key_file)
+            try:
+                callback.set_size(remote.size)
+                step = max(_STEP, remote.chunk_size)
+                for start in range(0, remote.size, step):
+                    (part,) = await remote.parts([(start, start + step)])
+                    await aio.run(_native.write_fully, target, _or_raise(part))
+                    callback.relative_update(len(part))
+                await aio.run(target.commit)
+            finally:
+                target.discard()
 
     def _encrypt(self, source: Any, target: Any) -> None:
         files.encrypt_file(source, target, **self._secret(), **self._new)
@@ -613,8 +691,14 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         path = self._strip(path)
         found = await self.fs._info(path, **options)
         return _info(
-            found, _has_size(found) and await self.fs._cat_file(path, start=0, end=128)
+            found, _has_size(found) and await self.fs._cat_file(path, start=0, end=_HEADER)
         )
+
+    async def _du(
+        self, path: str, total: bool = True, maxdepth: int | None = None, **options: Any
+    ) -> Any:
+        sizes = await super()._du(path, total=False, maxdepth=maxdepth, **options)
+        return _sum(sizes) if total else sizes
 
     async def _ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
         _check_options(options)
@@ -673,6 +757,10 @@ def _without_size(info: dict[str, Any]) -> dict[str, Any]:
     return {**info, "size": None} if info.get("type") == "file" else {**info}
 
 
+def _sum(sizes: dict[str, int | None]) -> int:
+    return sum(size or 0 for size in sizes.values())
+
+
 def _has_size(info: dict[str, Any]) -> bool:
     return info["type"] == "file" and info.get("size") is not None
 
@@ -682,7 +770,7 @@ def _info(found: dict[str, Any], beginning: Any) -> dict[str, Any]:
     info = _without_size(found)
     if _has_size(found):
         with contextlib.suppress(files.FileError):
-            chunk_size = _native.chunk_size_of(beginning)
+            chunk_size = _native.chunk_size_of(beginning[:_HEADER])
             info["size"] = _native.plaintext_size(chunk_size, found["size"])
     return info
 
@@ -698,8 +786,14 @@ def _part(reader: files.DecryptReader, start: int | None, end: int | None) -> by
     return reader.pread(max(0, last - first), first)
 
 
+#: Bytes of a file that were fetched, where they begin, and where they should end.
+_Fetched = tuple[int, int, bytes]
+
+
 class _Ranges:
     """A file of which each read is a request of its own."""
+
+    _whole: bytes | None = None
 
     def __init__(self, fs: AbstractFileSystem, name: str, size: int) -> None:
         self._fs, self.name, self._size, self._position = fs, name, size, 0
@@ -723,17 +817,35 @@ class _Ranges:
         return data
 
     def _fetched(self, start: int, end: int) -> bytes:
-        return cast(bytes, self._fs.cat_file(self.name, start=start, end=end))
+        if self._whole is None:
+            data = self._fs.cat_file(self.name, start=start, end=end)
+            if self._answer(start, end, data) == (start, end, data):
+                return cast(bytes, data)
+            self._whole = data
+        return self._whole[start:end]
+
+    def _answer(self, start: int, end: int, data: bytes) -> _Fetched:
+        """What came when this range was asked for. A server without ranges sends the whole file."""
+        if len(data) <= end - start:
+            return start, end, data
+        if len(data) == self._size:
+            return 0, len(data), data
+        raise OSError(
+            f"{self.name}: asked for {end - start} bytes, but got {len(data)}: the server may "
+            "not support ranges"
+        )
 
 
+#: The length of a header. No two files have the same header.
+_HEADER = 128
 #: The bytes at the start of a file to ask for: all of a small one.
 _START = 32 << 10
 #: The most bytes to ask for in a request, unless a chunk is larger.
 _PIECE = 1 << 20
+#: The bytes of a file to write at once.
+_STEP = 8 << 20
 #: The most requests for parts of files at once, and the most files.
 _AT_ONCE = 32
-#: Bytes of a file that were fetched, where they begin, and where they should end.
-_Fetched = tuple[int, int, bytes]
 
 
 class _Missing(Exception):
@@ -762,13 +874,7 @@ class _Remote(_Ranges):
         raise _Missing(start, end)
 
     async def _fetch(self, start: int, end: int) -> _Fetched:
-        data = await self._fs._cat_file(self.name, start=start, end=end)
-        if len(data) > end - start:
-            raise OSError(
-                f"{self.name}: asked for {end - start} bytes, but got {len(data)}: the server may "
-                "not support ranges"
-            )
-        return start, end, data
+        return self._answer(start, end, await self._fs._cat_file(self.name, start=start, end=end))
 
     def close(self) -> None:
         """Frees its memory."""
@@ -923,6 +1029,24 @@ class _File(AbstractBufferedFile):  # type: ignore[misc]
         self._reader.close()
 
 
+class _Uncached(files._Reader):
+    """Reads a file that fsspec need not cache."""
+
+    def __init__(self, fs: PalladionFileSystem, path: str, reader: files.DecryptReader) -> None:
+        super().__init__(reader)
+        self._place = fs, path
+        self.size = reader._open().size
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _reopened, (*self._place, self.tell())
+
+
+def _reopened(fs: PalladionFileSystem, path: str, position: int) -> Any:
+    file = fs.open(path)
+    file.seek(position)
+    return file
+
+
 class _InMemory(io.BytesIO):
     """A new file of a file system in memory, which would replace an older one at once."""
 
@@ -943,11 +1067,40 @@ class _InMemory(io.BytesIO):
 class _Pending:
     """A file of the file system below, which appears once it is committed."""
 
-    def __init__(self, fs: PalladionFileSystem, path: str, file: Any) -> None:
-        self.fs, self._path, self.file = fs, path, file
+    def __init__(
+        self, fs: PalladionFileSystem, below: AbstractFileSystem, path: str, file: Any
+    ) -> None:
+        self.fs, self._below, self._path, self.file = fs, below, path, file
+        self._start = b""
+        stub = [getattr(AbstractBufferedFile, name) for name in ("write", "flush", "_upload_chunk")]
+        if all(getattr(type(file), each.__name__, None) is each for each in stub):
+            raise NotImplementedError(
+                f"{type(below).__name__}, the file system below, cannot write files: they would "
+                "store nothing"
+            )
+
+    def write(self, data: bytes) -> int:
+        self._start += data[: _HEADER - len(self._start)]
+        _native.write_fully(self.file, data)
+        return len(data)
+
+    def flush(self) -> None:
+        getattr(self.file, "flush", lambda: None)()
 
     def commit(self) -> None:
         self._end("commit")
+        if hasattr(self.file, "commit"):
+            return
+        # Some file systems open a buffer, which drops what is written.
+        try:
+            there = self._below.cat_file(self._path, start=0, end=_HEADER)
+        except FileNotFoundError:
+            there = b""
+        except Exception:
+            return  # it cannot be read yet, as in a new archive
+        if there[:_HEADER] != self._start:
+            name = type(self._below).__name__
+            raise PalladionError(f"{name}, the file system below, has not stored {self._path!r}")
 
     def discard(self) -> None:
         # It has no end, so readers will reject it wherever it cannot be discarded.
@@ -958,7 +1111,7 @@ class _Pending:
 
     def _end(self, method: str) -> None:
         getattr(self.file, method, lambda: None)()
-        self.fs.fs.invalidate_cache(self._path)
+        self._below.invalidate_cache(self._path)
 
 
 class _Writer(files._Writer):
