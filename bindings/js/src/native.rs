@@ -399,7 +399,7 @@ impl Task {
     /// # Safety
     ///
     /// The environment is that of the task, and its work does not run.
-    unsafe fn free(self: Box<Self>, env: sys::napi_env) {
+    unsafe fn free(&self, env: sys::napi_env) {
         // SAFETY: the caller promises that both are valid, or null if they were never created.
         unsafe {
             if !self.work.is_null() {
