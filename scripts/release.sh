@@ -206,7 +206,7 @@ build_test-wheels() {
 
 build_npm() {
     [ -x bindings/js/node_modules/.bin/tsc ] || npm --prefix bindings/js ci --silent
-    node bindings/js/build.mjs
+    node bindings/js/build.mjs --release
     pack pkg
 }
 

@@ -50,6 +50,11 @@ installed=$(cd "$folder" && node \
     -p 'JSON.parse(fs.readFileSync("node_modules/@palladion/aegis/package.json")).version')
 [ "$installed" = "$version" ] ||
     { echo "the package has version $installed, the workspace $version" >&2; exit 1; }
+# As in the README: `npm install` names the archives in package.json, and `npm ci` installs them.
+mkdir "$folder/saved"
+echo '{ "private": true }' >"$folder/saved/package.json"
+(cd "$folder/saved" && npm install --silent --offline --no-audit --no-fund \
+    "${packages[@]/#/.}" && npm ci --silent --offline --no-audit --no-fund)
 # Node 18 cannot require ES modules.
 if node -e 'process.exit(process.features.require_module ? 0 : 1)'; then
     used=$(cd "$folder" && node --input-type=commonjs \

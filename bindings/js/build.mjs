@@ -1,13 +1,17 @@
 // Builds what is published: pkg/, the package, and npm/, the packages with the native addon.
 //
-//   node build.mjs [--keep-wasm]
+//   node build.mjs [--keep-wasm] [--release]
 //     builds dist/, which programs import, and pkg/. --keep-wasm uses the modules in wasm/ without
-//     building them.
+//     building them. pkg/ depends on the packages in npm/; with --release, on those of all
+//     platforms, which must then be published first.
 //   node build.mjs addon [PLATFORM FILE]
 //     builds the addon for this machine and puts it into a package in npm/; or makes the package of
-//     a FILE that cargo built for another PLATFORM, such as linux-arm64-musl.
+//     a FILE that cargo built for another PLATFORM, such as linux-arm64-musl. Makes pkg/ depend on
+//     it.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+    cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -31,6 +35,19 @@ const platforms = [
     'linux-x64-gnu', 'linux-x64-musl', 'linux-arm64-gnu', 'linux-arm64-musl',
     'darwin-x64', 'darwin-arm64', 'win32-x64',
 ];
+
+/**
+ * Makes pkg/ depend on the addons of these platforms. `npm ci` fails if one that it depends on does
+ * not exist, although it need not be installed.
+ */
+function addAddons(added) {
+    const file = path('pkg/package.json');
+    const manifest = JSON.parse(readFileSync(file, 'utf8'));
+    manifest.optionalDependencies ??= {};
+    for (const platform of added)
+        manifest.optionalDependencies[`@palladion/aegis-${platform}`] = version;
+    writeFileSync(file, JSON.stringify(manifest, null, 2) + '\n');
+}
 
 /** Creates the folder of a package, with its manifest and what every package has. */
 function startPackage(folder, manifest, readme) {
@@ -85,6 +102,7 @@ if (process.argv[2] === 'addon') {
             `for ${platform}. Install that package; it depends on this one.\n`,
     );
     cpSync(file, path('npm', platform, 'palladion.node'));
+    if (existsSync(path('pkg'))) addAddons([platform]);
     console.log(`npm/${platform}: @palladion/aegis-${platform} ${version}`);
     process.exit();
 }
@@ -156,13 +174,12 @@ const sideEffects = readdirSync(path('dist'))
     .map((name) => `./dist/${name}`);
 
 const { scripts: _, devDependencies: __, ...published } = manifest;
-const optionalDependencies = Object.fromEntries(
-    platforms.map((platform) => [`@palladion/aegis-${platform}`, version]),
-);
 startPackage(
     path('pkg'),
-    { ...published, sideEffects, optionalDependencies },
+    { ...published, sideEffects },
     readFileSync(path('README.md'), 'utf8'),
 );
+const isRelease = process.argv.includes('--release');
+addAddons(platforms.filter((platform) => isRelease || existsSync(path('npm', platform))));
 cpSync(path('dist'), path('pkg/dist'), { recursive: true });
 console.log(`pkg/: @palladion/aegis ${version}`);

@@ -28,14 +28,16 @@ mod pieces;
 #[allow(unsafe_code)]
 mod wasm;
 
-/// Passes the functions that both modules export to a macro: each function's name, the names of its
-/// arguments, which are numbers, and what it calls with the memory, the objects and those numbers.
+/// Passes the functions for messages that both modules export to a macro: each function's name, the
+/// names of its arguments, which are numbers, and what it calls with the memory, the objects and
+/// those numbers. `$with` comes before them.
 ///
 /// Only what JavaScript passes differs between the two modules, so only `wasm.rs` and `native.rs`
 /// have other functions.
-macro_rules! functions {
-    ($export:ident) => {
+macro_rules! message_functions {
+    ($export:ident, $with:tt) => {
         $export! {
+            $with
             // Encrypts the `len` bytes of data that follow `ad_len` bytes of associated data, and
             // writes the tag after them.
             pld_encrypt(id, tag_len, ad_len, len) => crate::cipher::encrypt;
@@ -58,9 +60,8 @@ macro_rules! functions {
             pld_session_verify(session, tag_len) => crate::pieces::session_verify;
             pld_session_free(session) => crate::pieces::session_free;
 
-            // Starts a MAC. If `master` is not 0, the key is a master key, there is no nonce, and
-            // tags have 32 bytes.
-            pld_mac_new(id, master) => crate::pieces::mac_new;
+            // Starts a MAC.
+            pld_mac_new(id) => crate::pieces::mac_new;
             // Adds `len` bytes of data, which are wiped.
             pld_mac_update(mac, len) => crate::pieces::mac_update;
             pld_mac_clone(mac) => crate::pieces::mac_clone;
@@ -69,7 +70,20 @@ macro_rules! functions {
             // Compares the tag and frees the MAC.
             pld_mac_compare(mac, tag_len) => crate::pieces::mac_compare;
             pld_mac_free(mac) => crate::pieces::mac_free;
+        }
+    };
+}
+use message_functions;
 
+/// The same for the functions that handle master keys and passphrases, or derive keys from them.
+/// They leave copies of them on the stack, which the WebAssembly wipes after each call.
+macro_rules! file_functions {
+    ($export:ident, $with:tt) => {
+        $export! {
+            $with
+            // Starts a MAC for files. The key is a master key, and there is no nonce. Tags have 32
+            // bytes.
+            pld_mac_new_for_files(id) => crate::pieces::mac_new_for_files;
             // Starts to write a file. The salt is where nonces are. The secret is the key if
             // `passphrase_len` is 2^32 - 1, and otherwise that many bytes of data. Writes the
             // header to the data.
@@ -108,4 +122,4 @@ macro_rules! functions {
         }
     };
 }
-use functions;
+use file_functions;

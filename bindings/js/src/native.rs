@@ -179,16 +179,17 @@ macro_rules! define {
     };
 }
 
-/// Defines the functions that take numbers.
+/// Defines a list of functions that take numbers.
 macro_rules! export {
-    ($($name:ident($($number:ident),*) => $run:path;)*) => {
+    ($list:ident $($name:ident($($number:ident),*) => $run:path;)*) => {
         define! {
-            NUMBERS:
+            $list:
             $($name => |scratch, objects, arguments| $run(scratch, objects, arguments.numbers()?);)*
         }
     };
 }
-crate::functions!(export);
+crate::message_functions!(export, MESSAGES);
+crate::file_functions!(export, FILES);
 
 // The functions that take arrays.
 define! {
@@ -398,7 +399,7 @@ impl Task {
     /// # Safety
     ///
     /// The environment is that of the task, and its work does not run.
-    unsafe fn free(self: Box<Self>, env: sys::napi_env) {
+    unsafe fn free(&self, env: sys::napi_env) {
         // SAFETY: the caller promises that both are valid, or null if they were never created.
         unsafe {
             if !self.work.is_null() {
@@ -503,7 +504,7 @@ unsafe fn register(env: sys::napi_env, exports: sys::napi_value) -> Option<()> {
             drop(Box::from_raw(instance));
             return None;
         }
-        for (name, function) in NUMBERS.iter().chain(ARRAYS) {
+        for (name, function) in MESSAGES.iter().chain(FILES).chain(ARRAYS) {
             set(env, exports, name, |value| {
                 let len = name.count_bytes().cast_signed();
                 let data = instance.cast();

@@ -81,16 +81,23 @@ pub(crate) fn session_free(
 pub(crate) fn mac_new(
     scratch: &mut Scratch,
     objects: &mut Objects,
-    [id, master]: [u32; 2],
+    [id]: [u32; 1],
 ) -> Result<u32, Failure> {
     let key = Key(&mut scratch.key);
     let algorithm = algorithm(id)?;
     let key_len = algorithm.key_len();
-    Ok(objects.macs.add(if master != 0 {
-        AnyMac::MasterKey(palladion_file::Mac::new(&MasterKey::from(*key), algorithm)?)
-    } else {
-        AnyMac::Key(Mac::new(algorithm, &key[..key_len], &scratch.nonce[..key_len])?)
-    }))
+    let mac = Mac::new(algorithm, &key[..key_len], &scratch.nonce[..key_len])?;
+    Ok(objects.macs.add(AnyMac::Key(mac)))
+}
+
+pub(crate) fn mac_new_for_files(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [id]: [u32; 1],
+) -> Result<u32, Failure> {
+    let key = MasterKey::from(*Key(&mut scratch.key));
+    let mac = palladion_file::Mac::new(&key, algorithm(id)?)?;
+    Ok(objects.macs.add(AnyMac::MasterKey(mac)))
 }
 
 pub(crate) fn mac_update(

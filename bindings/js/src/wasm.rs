@@ -30,7 +30,16 @@ static SCRATCH: Shared<Scratch> = Shared(UnsafeCell::new(Scratch {
 }));
 static OBJECTS: Shared<Objects> = Shared(UnsafeCell::new(Objects::new()));
 
+/// How much of the stack is wiped after a function for a file: more than any of them uses, which is
+/// 10,048 bytes for Argon2id and at most 4,288 otherwise. `test/wiping.test.mjs` fails if another
+/// compiler uses more than this.
+const FILE_DEPTH: usize = 16 * 1024;
+
+/// The same for a chunk of a file. They use at most 2,624 bytes, without SIMD.
+const CHUNK_DEPTH: usize = 4 * 1024;
+
 /// Runs a function of the module.
+#[inline(always)]
 fn enter(run: impl FnOnce(&mut Scratch, &mut Objects) -> Result<u32, Failure>) -> u32 {
     // SAFETY: only one call runs at a time, and each borrows these only here.
     let (scratch, objects) = unsafe { (&mut *SCRATCH.0.get(), &mut *OBJECTS.0.get()) };
@@ -38,16 +47,32 @@ fn enter(run: impl FnOnce(&mut Scratch, &mut Objects) -> Result<u32, Failure>) -
     answer(&mut scratch.text, result)
 }
 
+/// Runs a function that handles keys of files, and then wipes `DEPTH` bytes of the stack. Rust puts
+/// there what it moves or borrows, in memory that JavaScript can read.
+fn enter_wiped<const DEPTH: usize>(
+    run: impl FnOnce(&mut Scratch, &mut Objects) -> Result<u32, Failure>,
+) -> u32 {
+    /// Keeps what it runs out of the caller's frame, below which the wiping begins.
+    #[inline(never)]
+    fn apart(run: impl FnOnce() -> u32) -> u32 {
+        run()
+    }
+    let result = apart(|| enter(run));
+    zeroize::zeroize_stack::<DEPTH>();
+    result
+}
+
 /// Exports functions that take numbers.
 macro_rules! export {
-    ($($name:ident($($number:ident),*) => $run:path;)*) => {$(
+    ($enter:tt $($name:ident($($number:ident),*) => $run:path;)*) => {$(
         #[unsafe(no_mangle)] // no other crate defines this name
         extern "C" fn $name($($number: u32),*) -> u32 {
-            enter(|scratch, objects| $run(scratch, objects, [$($number),*]))
+            $enter(|scratch, objects| $run(scratch, objects, [$($number),*]))
         }
     )*};
 }
-crate::functions!(export);
+crate::message_functions!(export, enter);
+crate::file_functions!(export, (enter_wiped::<FILE_DEPTH>));
 
 /// Returns the build: 0 without SIMD, 1 with `simd128`, 2 with relaxed SIMD too.
 #[unsafe(no_mangle)]
@@ -137,7 +162,7 @@ extern "C" fn pld_sealer_chunk(file: u32) -> u32 {
 /// Seals `len` bytes of text. Returns the length with frame and tag.
 #[unsafe(no_mangle)]
 extern "C" fn pld_sealer_seal(file: u32, len: u32, last: u32) -> u32 {
-    enter(|_, objects| {
+    enter_wiped::<CHUNK_DEPTH>(|_, objects| {
         let file = objects.sealers.get(file)?;
         file::seal(&mut file.state, &mut file.chunk, len, last != 0)
     })
@@ -153,7 +178,7 @@ extern "C" fn pld_opener_chunk(file: u32) -> u32 {
 /// follow.
 #[unsafe(no_mangle)]
 extern "C" fn pld_opener_frame(file: u32, len: u32) -> u32 {
-    enter(|_, objects| {
+    enter_wiped::<CHUNK_DEPTH>(|_, objects| {
         let file = objects.openers.get(file)?;
         file::frame(&mut file.state, &file.chunk, len)
     })
@@ -162,7 +187,7 @@ extern "C" fn pld_opener_frame(file: u32, len: u32) -> u32 {
 /// Opens the `len` bytes after the frame. Returns the length of the text that replaces them.
 #[unsafe(no_mangle)]
 extern "C" fn pld_opener_open(file: u32, len: u32) -> u32 {
-    enter(|_, objects| {
+    enter_wiped::<CHUNK_DEPTH>(|_, objects| {
         let file = objects.openers.get(file)?;
         file::open(&mut file.state, &mut file.chunk, len)
     })
@@ -177,7 +202,7 @@ extern "C" fn pld_reader_chunk(file: u32) -> u32 {
 /// Takes the `len` bytes that the file wants.
 #[unsafe(no_mangle)]
 extern "C" fn pld_reader_give(file: u32, len: u32) -> u32 {
-    enter(|_, objects| {
+    enter_wiped::<CHUNK_DEPTH>(|_, objects| {
         let file = objects.readers.get(file)?;
         file::give(&mut file.state, &mut file.chunk, len)
     })
@@ -187,7 +212,7 @@ extern "C" fn pld_reader_give(file: u32, len: u32) -> u32 {
 /// text that replaces them, after the frame.
 #[unsafe(no_mangle)]
 extern "C" fn pld_reader_open(file: u32, len: u32) -> u32 {
-    enter(|scratch, objects| {
+    enter_wiped::<CHUNK_DEPTH>(|scratch, objects| {
         let file = objects.readers.get(file)?;
         file::open_any(&file.state, scratch.long(), &mut file.chunk, len)
     })

@@ -83,7 +83,8 @@ test('a path', async () => {
         }
         await assert.rejects(openFile(path, { key: plain.subarray(0, 32) }), { code: 'WRONG_KEY' });
         await closed(path);
-        await assert.rejects(openFile(folder, { key }), { code: 'WRONG_VALUE', hint: /Stream/ });
+        const directory = { code: 'WRONG_VALUE', message: /directory/ };
+        await assert.rejects(openFile(folder, { key }), directory);
         await closed(folder);
         const abort = new AbortController();
         const handle = await openHandle(path);
@@ -122,6 +123,7 @@ const kinds = {
         else response.writeHead(403).end();
     },
     absent: (request, response) => response.writeHead(404).end(),
+    busy: (request, response) => response.writeHead(503, { 'Retry-After': '7' }).end(),
     silent: (request, response, [start, end], body) => {
         response.writeHead(206).end(body.subarray(start, end));
     },
@@ -193,6 +195,11 @@ test('headers for the server', async () => {
     await assert.rejects(openFile(`${base}/private?secret`, { key }), (error) => {
         assert.equal(error.code, 'READ_FAILED');
         assert.match(error.message, /of http.*\/private cannot be read: the server answers 403$/);
+        assert.deepEqual({ ...error.cause }, { status: 403 });
+        return true;
+    });
+    await assert.rejects(openFile(`${base}/busy`, { key }), (error) => {
+        assert.deepEqual({ ...error.cause }, { status: 503, retryAfter: '7' });
         return true;
     });
 });

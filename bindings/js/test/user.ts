@@ -18,6 +18,7 @@ import {
     type ErrorCode,
     type FileSource,
     type OpenFile,
+    type ServerError,
 } from '@palladion/aegis';
 import * as slim from '@palladion/aegis/slim';
 
@@ -75,6 +76,8 @@ try {
 } catch (error) {
     if (error instanceof PalladionError) {
         const code: ErrorCode = error.code;
+        const { status, retryAfter } = error.cause as ServerError;
+        const answer: [number, string?] = [status, retryAfter];
         const hint: string | undefined = error.hint;
         console.log(code === 'VERIFICATION_FAILED', hint);
     }

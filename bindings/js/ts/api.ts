@@ -36,6 +36,6 @@ export {
 } from './file.js';
 export { decryptFileTo, encryptFileTo, type OutputOptions } from './output.js';
 export { openFile, type OpenFile, type OpenOptions } from './open.js';
-export type { FileSource } from './source.js';
+export type { FileSource, ServerError } from './source.js';
 export { Mac, mac, verifyMac, type MacOptions, type MacTagOptions } from './mac.js';
 export { Encryptor, KeyStream, keyStream } from './stream.js';

@@ -305,8 +305,11 @@ export type TagLength = 16 | 32;
 
 export function checkTagLength(length: number): TagLength {
     if (length !== 16 && length !== 32) {
-        const actual = typeof length === 'number' ? length : describe(length);
-        throw new PalladionError('WRONG_LENGTH', `tags have 16 or 32 bytes, not ${actual}`);
+        const [code, actual] =
+            typeof length === 'number'
+                ? (['WRONG_LENGTH', length] as const)
+                : (['WRONG_TYPE', describe(length)] as const);
+        throw new PalladionError(code, `tags have 16 or 32 bytes, not ${actual}`);
     }
     return length;
 }

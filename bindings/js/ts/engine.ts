@@ -22,6 +22,7 @@ type Function =
     | 'session_verify'
     | 'session_free'
     | 'mac_new'
+    | 'mac_new_for_files'
     | 'mac_update'
     | 'mac_clone'
     | 'mac_finalize'

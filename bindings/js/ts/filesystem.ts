@@ -28,7 +28,7 @@ export interface Output {
 /** What this uses of a `FileHandle` of Node. */
 export interface FileToRead {
     readonly fd: number;
-    stat(): Promise<{ isFile(): boolean; size: number; mtimeMs: number }>;
+    stat(): Promise<{ isFile(): boolean; isDirectory(): boolean; size: number; mtimeMs: number }>;
     read(
         into: Uint8Array,
         at: number,

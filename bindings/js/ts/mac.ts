@@ -71,7 +71,7 @@ export class Mac {
         const [id, k, nonce] = parameters(key, options);
         const e = engine();
         writeKey(e, k, nonce);
-        this.#handle = new Handle(this, e, e.check(e.call.pld_mac_new(id, 0)), e.call.pld_mac_free);
+        this.#handle = new Handle(this, e, e.check(e.call.pld_mac_new(id)), e.call.pld_mac_free);
     }
 
     /** The MAC that `palladion mac` computes for files, with a key derived from a 32-byte master
@@ -87,7 +87,7 @@ export class Mac {
         return new Mac(
             new Begun(
                 e,
-                e.check(e.call.pld_mac_new(id, 1)),
+                e.check(e.call.pld_mac_new_for_files(id)),
                 algorithm,
                 true,
             ) as unknown as BytesLike,

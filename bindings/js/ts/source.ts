@@ -103,6 +103,8 @@ const nameOf = (start: number, end: number, file = 'the file') =>
 
 async function fromHandle(handle: FileToRead): Promise<Source> {
     const stat = await guarded('the file', () => handle.stat());
+    if (stat.isDirectory())
+        throw new PalladionError('WRONG_VALUE', 'the source is a directory, not a file');
     if (!stat.isFile()) {
         throw new PalladionError(
             'WRONG_VALUE',
@@ -139,6 +141,23 @@ async function fromName(name: string): Promise<Source> {
         close();
         throw error;
     }
+}
+
+/** The `cause` of `READ_FAILED` if a server answered with something else than the bytes. */
+export interface ServerError extends Error {
+    /** The status of the answer, such as 404 or 503. */
+    readonly status: number;
+    /**
+     * The header `Retry-After`, if there is one: a number of seconds or a date. A server of another
+     * origin must allow a page to see it.
+     */
+    readonly retryAfter?: string;
+}
+
+function refusal({ status, headers }: Response): ServerError {
+    const retryAfter = headers.get('retry-after');
+    const error = new Error(`the server answers ${status}`);
+    return Object.assign(error, { status }, retryAfter === null ? {} : { retryAfter });
 }
 
 /** Reads a body of a known length. A server could send more without end. */
@@ -204,7 +223,7 @@ async function fromServer(url: URL, options: RequestInit, signal: AbortSignal): 
                 'fetch the whole file, and pipe its body through decryptStream',
             );
         }
-        if (status !== 206) throw new Error(`the server answers ${status}`);
+        if (status !== 206) throw refusal(response);
         const [, first, last, size] = /^bytes (\d+)-(\d+)\/(\d+)$/i.exec(range) ?? [];
         if (size === undefined) {
             throw new PalladionError(
