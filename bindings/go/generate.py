@@ -35,8 +35,8 @@ VARIANTS = ["128L", "128X2", "128X4", "256", "256X2", "256X4"]
 KERNELS = ["seal", "open", "init", "advance", "finalize"]
 BACKENDS = {"vaes-avx512": "vaesAVX512", "vaes-avx2": "vaesAVX2", "aesni-avx": "aesniAVX",
             "armv8-aes": "armAES"}
-# The kernels for AMD's Zen cores by which a call gains at least 5 % there: see README.md. Those that
-# share a state go together.
+# The kernels for AMD's Zen cores by which a call gains at least 5 % there: see README.md. Those
+# that share a state go together.
 ZEN = {("vaes-avx2", "128L"): KERNELS, ("vaes-avx2", "128X2"): ["seal", "open"],
        ("aesni-avx", "128L"): KERNELS}
 SCRIPT = """
