@@ -18,11 +18,14 @@ pub enum Secret<'a> {
     Keyring(&'a Keyring),
 }
 
+/// Whether files with key slots can be opened. Without, WebAssembly is smaller.
+pub(crate) const SLOTS: bool = !cfg!(palladion_no_slots);
+
 impl<'a> Secret<'a> {
     /// What opens key slots, if that was asked for.
     pub(crate) fn keyring_for_slots(self) -> Option<&'a Keyring> {
         match self {
-            Secret::Keyring(keyring) if keyring.opens_slots => Some(keyring),
+            Secret::Keyring(keyring) if keyring.opens_slots && SLOTS => Some(keyring),
             _ => None,
         }
     }

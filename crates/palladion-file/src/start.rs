@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::header::{HEADER_LEN, Header};
 use crate::io::read_full;
 use crate::kdf::{KdfLimits, KdfParams};
-use crate::secret::Secret;
+use crate::secret::{SLOTS, Secret};
 use crate::slots::copies::check_same_beginning;
 use crate::slots::head::{Head, NewSlot, has_checksum};
 use crate::slots::keyring::FileKey;
@@ -133,7 +133,7 @@ impl End {
         if bytes.len() > self.spare_len() {
             return Err(Error::TrailingData { offset: offset + self.spare_len() as u64 });
         }
-        let Some((head, file_key)) = &self.0 else { return Ok(None) };
+        let Some((head, file_key)) = self.0.as_ref().filter(|_| SLOTS) else { return Ok(None) };
         if bytes == head.as_bytes() {
             return Ok(Some(Spare::Same));
         }
