@@ -9,8 +9,8 @@ use crate::error::Error;
 pub(crate) const TAG_LEN: usize = 32;
 pub(crate) type Tag = [u8; TAG_LEN];
 
-/// A cipher with its key.
-pub(crate) struct Cipher(any::Cipher);
+/// A cipher with its key. In a box, because every move would leave a copy of the key behind.
+pub(crate) struct Cipher(Box<any::Cipher>);
 
 impl fmt::Debug for Cipher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,7 +21,7 @@ impl fmt::Debug for Cipher {
 impl Cipher {
     /// `key` has the length that the algorithm needs.
     pub fn new(algorithm: Algorithm, key: &[u8]) -> Result<Self, Error> {
-        Ok(Self(any::Cipher::new(algorithm, key, TAG_LEN)?))
+        Ok(Self(Box::new(any::Cipher::new(algorithm, key, TAG_LEN)?)))
     }
 
     /// As much of a nonce as the algorithm takes.
