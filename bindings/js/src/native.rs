@@ -20,10 +20,9 @@ use napi_sys as sys;
 use palladion::hazmat::{Message, open_any, seal_any};
 
 use crate::failure::Failure;
-use crate::file;
 use crate::memory::{Key, Scratch, answer};
 use crate::objects::{Coder, Objects};
-use crate::{cipher, pieces};
+use crate::{cipher, file, pieces};
 
 /// Node-API's status for success, and its type of a `Uint8Array`.
 const OK: sys::napi_status = sys::Status::napi_ok;

@@ -28,8 +28,8 @@ pub(crate) fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
     }
 }
 
-/// The reason of an [`io::Error`]. A text alone would be a `String`, whose `Debug` brings 2 KB of
-/// Unicode tables into WebAssembly.
+/// The reason of an [`io::Error`]. Unlike that of a text, its `Debug` does not escape characters,
+/// so WebAssembly needs no tables of Unicode for it.
 pub(crate) struct Reason(pub &'static str);
 
 impl fmt::Display for Reason {

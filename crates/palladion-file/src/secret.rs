@@ -18,7 +18,8 @@ pub enum Secret<'a> {
     Keyring(&'a Keyring),
 }
 
-/// Whether files with key slots can be opened. Without, WebAssembly is smaller.
+/// Whether key slots can be opened. The WebAssembly of JavaScript, which does not, has no code of
+/// them.
 pub(crate) const SLOTS: bool = !cfg!(palladion_no_slots);
 
 impl<'a> Secret<'a> {
