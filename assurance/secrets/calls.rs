@@ -7,7 +7,7 @@ use palladion::batch::{self, Decryption, Encryption};
 use palladion::family::{Aegis128, Aegis256, Family};
 use palladion::hazmat::{AnySession, Session, decrypt_unauthenticated, encrypt_unauthenticated};
 use palladion::{Aegis, Algorithm, Encryptor, Error, KeyStream, Mac, Tag, any};
-use palladion_file::sans_io::{Opener, Sealer};
+use palladion_file::sans_io::{Decoder, Encoder};
 use palladion_file::{ChunkSize, KdfLimits, KdfParams, MasterKey};
 
 use crate::Check;
@@ -339,16 +339,24 @@ fn chosen_at_run_time(check: &mut Check, algorithm: Algorithm) {
         session
     });
     let kdf = || KdfParams::new(8, 1, 1).expect("costs");
-    check.object(&format!("{algorithm}, Sealer"), |s| {
-        let key = MasterKey::from(s.key);
-        Sealer::new(&key, algorithm, ChunkSize::MIN, kdf(), &[5; 32]).expect("a file").0
+    let encoder = |s: &Secrets| {
+        let (key, size) = (MasterKey::from(s.key), ChunkSize::MIN);
+        let encoder = Encoder::with_salt(&key, algorithm, size, kdf(), &[5; 32]);
+        let mut encoder = encoder.expect("a file");
+        Check::publish(encoder.ready().expect("the header"));
+        encoder
+    };
+    check.object(&format!("{algorithm}, Encoder"), |s| {
+        let mut encoder = encoder(s);
+        encoder.push(&s.text).expect("taken");
+        encoder
     });
-    check.object(&format!("{algorithm}, Opener"), |s| {
-        let key = MasterKey::from(s.key);
-        let file = Sealer::new(&key, algorithm, ChunkSize::MIN, kdf(), &[5; 32]);
-        let (_, header) = file.expect("a file");
-        Check::publish(&header);
-        Opener::new(&key, &KdfLimits::default(), &header).expect("a file")
+    check.object(&format!("{algorithm}, Decoder"), |s| {
+        let (mut encoder, key) = (encoder(s), MasterKey::from(s.key));
+        let mut decoder = Decoder::new(&key, KdfLimits::default()).expect("memory");
+        decoder.push(encoder.ready().expect("the header"));
+        decoder.text().expect("a right header");
+        decoder
     });
 }
 

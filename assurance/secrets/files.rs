@@ -6,7 +6,7 @@ use std::num::NonZero;
 
 use palladion::Algorithm;
 use palladion::hazmat::secrecy::{public, secret};
-use palladion_file::sans_io::{Opener, Sealer};
+use palladion_file::sans_io::{Decoder, Encoder};
 use palladion_file::slots::{Head, NewSlot};
 use palladion_file::{
     ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN, KdfLimits,
@@ -57,22 +57,28 @@ fn key_files(key: &MasterKey) {
 
 fn chunks(key: &MasterKey, other: &MasterKey, algorithm: Algorithm) -> Result<(), Error> {
     let (size, kdf, limits) = (ChunkSize::default(), KdfParams::default(), KdfLimits::default());
-    let (mut sealer, header) = Sealer::new(key, algorithm, size, kdf, &[7; 32])?;
-    shown(&sealer);
-    public(&header);
-    let text = hidden(5000);
-    let mut chunk = [&[0; Sealer::FRAME_LEN], &text[..], &[0; Sealer::TAG_LEN]].concat();
-    sealer.seal(&mut chunk, true)?;
-    let (frame, rest) = chunk.split_at_mut(Opener::FRAME_LEN);
-    for right in [true, false] {
-        let mut rest = rest.to_vec();
-        rest[17] ^= u8::from(!right);
-        let mut opener = Opener::new(key, &limits, &header)?;
-        shown(&opener);
-        opener.frame(frame)?;
-        assert_eq!(opener.open(&mut rest).is_ok(), right);
-    }
-    assert!(matches!(Opener::new(other, &limits, &header), Err(Error::WrongKey)));
+    let mut encoder = Encoder::with_salt(key, algorithm, size, kdf, &[7; 32])?;
+    shown(&encoder);
+    encoder.push(&hidden(5000))?;
+    let mut file = encoder.ready()?.to_vec();
+    public(&file);
+    encoder.consume(file.len());
+    encoder.end()?;
+    let mut chunk = vec![0; encoder.ready_len()];
+    encoder.take_into(&mut chunk)?;
+    file.append(&mut chunk);
+    let open = |key: &MasterKey, file: &[u8]| {
+        let mut decoder = Decoder::new(key, limits)?;
+        let mut rest = file;
+        while decoder.text()?.is_empty() {
+            rest = &rest[decoder.push(rest)..];
+        }
+        shown(&decoder);
+        Ok(())
+    };
+    open(key, &file)?;
+    assert!(matches!(open(key, &flipped(&file)), Err(Error::Damaged { .. })));
+    assert!(matches!(open(other, &file), Err(Error::WrongKey)));
     Ok(())
 }
 

@@ -19,7 +19,7 @@ mkdir -p wasm
 # The module never asks the system for random bytes, but getrandom needs a backend to compile; its
 # function is not linked. Remapping keeps this machine's paths out of panic messages.
 common=(
-    --cfg palladion_one_backend --cfg 'sha2_backend_soft="compact"'
+    --cfg palladion_one_backend --cfg palladion_no_slots --cfg 'sha2_backend_soft="compact"'
     --cfg 'getrandom_backend="custom"'
     "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"
     "--remap-path-prefix=$(realpath ../..)=palladion"

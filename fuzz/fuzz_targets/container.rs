@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use palladion_file::sans_io::{Opener, Sealer};
+use palladion_file::sans_io::{Decoder, Encoder};
 use palladion_file::{
     Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN,
     KdfLimits, KdfParams, MasterKey, Passphrase, Secret, SeekReader, needs_passphrase,
@@ -66,7 +66,7 @@ enum Stop {
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Maker {
-    Sealer,
+    Encoder,
     Encryptor,
     Writer,
 }
@@ -157,16 +157,20 @@ impl Write for Cuts<'_, Vec<u8>> {
 fn make(file: &File, secret: Secret<'_>, text: &[u8]) -> Vec<u8> {
     let chunks = text.len().div_ceil(SIZE.bytes()).max(1);
     match file.maker {
-        Maker::Sealer => {
+        Maker::Encoder => {
             let salt = file.seed.bytes(9, 32).try_into().expect("32 bytes");
-            let sealer = Sealer::new(secret, file.algorithm(), SIZE, kdf(), &salt);
-            let (mut sealer, header) = sealer.expect("no limit was passed");
-            let mut out = header.to_vec();
-            for i in 0..chunks {
-                let part = &text[i * SIZE.bytes()..text.len().min((i + 1) * SIZE.bytes())];
-                let mut chunk = [&[0; Sealer::FRAME_LEN][..], part, &[0; Sealer::TAG_LEN]].concat();
-                sealer.seal(&mut chunk, i + 1 == chunks).expect("no limit was passed");
-                out.extend(chunk);
+            let encoder = Encoder::with_salt(secret, file.algorithm(), SIZE, kdf(), &salt);
+            let mut encoder = encoder.expect("no limit was passed");
+            let (mut out, mut rest, mut cuts) = (Vec::new(), text, file.cuts.iter().cycle());
+            while !encoder.is_complete() {
+                let len = cuts.next().map_or(512, |cut| usize::from(cut % 3000).max(1));
+                match encoder.push(&rest[..len.min(rest.len())]).expect("no error before") {
+                    0 if rest.is_empty() => encoder.end().expect("all was taken"),
+                    taken => rest = &rest[taken..],
+                }
+                let (at, len) = (out.len(), encoder.ready_len());
+                out.resize(at + len, 0);
+                encoder.take_into(&mut out[at..]).expect("no limit was passed");
             }
             out
         }
@@ -231,7 +235,7 @@ fn read(
     assert_eq!(format!("{by_reader:?}"), format!("{ended:?}"));
     // By hand.
     let mut opened = Vec::new();
-    let by_hand = open(bytes, secret, &mut opened);
+    let by_hand = open(bytes, secret, cuts, &mut opened);
     assert_eq!(opened, out);
     assert_eq!(format!("{by_hand:?}"), format!("{ended:?}"));
     // From the middle: it opens only if the end is right, and then fails where the others do.
@@ -260,30 +264,33 @@ fn read(
     (out, ended)
 }
 
-fn open(bytes: &[u8], secret: Secret<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
-    let mut opener = Opener::new(secret, &LIMITS, &bytes[..bytes.len().min(HEADER_LEN)])?;
-    let mut rest = &bytes[HEADER_LEN..];
-    loop {
-        if opener.is_complete() && rest.is_empty() {
-            return Ok(());
+fn open(
+    bytes: &[u8],
+    secret: Secret<'_>,
+    cuts: &[u16],
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let mut decoder = Decoder::new(secret, LIMITS)?;
+    let (mut rest, mut cuts) = (bytes, cuts.iter().cycle());
+    while !decoder.is_complete() {
+        let len = cuts.next().map_or(512, |cut| usize::from(cut % 3000).max(1));
+        match rest {
+            [] => decoder.filled(0),
+            _ => rest = &rest[decoder.push(&rest[..len.min(rest.len())])..],
         }
-        let (frame, after) = rest.split_at(rest.len().min(Opener::FRAME_LEN));
-        let wanted = opener.frame(frame)?;
-        let longest = opener.chunk_size().bytes() + Sealer::TAG_LEN;
-        assert!(wanted <= longest, "a chunk that is too long");
-        let (chunk, after) = after.split_at(after.len().min(wanted));
-        let mut chunk = chunk.to_vec();
-        match opener.open(&mut chunk) {
-            Ok(text) => out.extend_from_slice(text),
+        let text = match decoder.text() {
+            Ok(text) => text,
             Err(e) => {
-                let text = chunk.len().saturating_sub(Sealer::TAG_LEN);
-                let is_zero = chunk[..text].iter().all(|byte| *byte == 0);
-                assert!(is_zero || !matches!(e, Error::Damaged { .. }), "unverified bytes");
+                assert!(decoder.text().is_err() && decoder.room().is_empty(), "an error stays");
                 return Err(e);
             }
-        }
-        rest = after;
+        };
+        assert!(text.len() <= SIZE.bytes(), "a chunk that is too long");
+        out.extend_from_slice(text);
+        let len = text.len();
+        decoder.consume(len);
     }
+    Ok(())
 }
 
 fn damage(bytes: &mut Vec<u8>, damage: Damage) {

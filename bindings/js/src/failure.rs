@@ -1,6 +1,7 @@
 //! The reason why a call failed, for JavaScript.
 
 use core::fmt;
+use std::io::ErrorKind;
 
 use palladion_file::KeyFileError;
 
@@ -12,7 +13,6 @@ pub(crate) enum Failure {
     UnknownAlgorithm(u32),
     NotUtf8,
     Kdf,
-    #[cfg(target_family = "wasm")]
     Memory,
     /// No object has this number.
     NoObject,
@@ -61,7 +61,6 @@ impl Failure {
             Self::NotUtf8 => "NO_KEY",
             Self::UnknownAlgorithm(_) => "UNKNOWN_ALGORITHM",
             Self::Kdf => "WRONG_VALUE",
-            #[cfg(target_family = "wasm")]
             Self::Memory => "OUT_OF_MEMORY",
             Self::NoObject => "WRONG_STATE",
             Self::Argument => "INTERNAL",
@@ -91,7 +90,6 @@ impl fmt::Display for Failure {
             Self::Kdf => f.write_str(
                 "Argon2id needs at least 1 pass, 1 lane, and 8 KiB of memory for each lane",
             ),
-            #[cfg(target_family = "wasm")]
             Self::Memory => f.write_str("there is not enough memory"),
             Self::NoObject => f.write_str("this object is already finished"),
             Self::Argument => f.write_str("the module was called with a wrong argument"),
@@ -111,7 +109,11 @@ impl From<palladion::Error> for Failure {
 
 impl From<palladion_file::Error> for Failure {
     fn from(error: palladion_file::Error) -> Self {
-        Self::File(error)
+        use palladion_file::Error::{Read, Write};
+        match error {
+            Read(error) | Write(error) if error.kind() == ErrorKind::OutOfMemory => Self::Memory,
+            error => Self::File(error),
+        }
     }
 }
 

@@ -1,7 +1,6 @@
-//! Encrypted files, chunk by chunk, and key files. JavaScript collects a chunk in a buffer, after
-//! room for its frame, and before room for its tag.
+//! Encrypted files, and key files.
 
-use palladion_file::sans_io::{Opener, Opening, Sealer};
+use palladion_file::sans_io::{Decoder, Encoder, Opening};
 use palladion_file::{
     ChunkSize, HEADER_LEN, KdfLimits, KdfParams, MasterKey, OwnedSecret, Passphrase,
 };
@@ -10,33 +9,7 @@ use zeroize::Zeroize;
 use crate::cipher::algorithm;
 use crate::failure::Failure;
 use crate::memory::{Key, Scratch, first};
-use crate::objects::{File, Objects, Reader};
-
-/// Seals the text in a buffer for a chunk. Returns the length with frame and tag.
-pub(crate) fn seal(
-    sealer: &mut Sealer,
-    chunk: &mut [u8],
-    len: u32,
-    last: bool,
-) -> Result<u32, Failure> {
-    let around = (Sealer::FRAME_LEN + Sealer::TAG_LEN) as u32;
-    let sealed = first(chunk, len.checked_add(around).ok_or(Failure::Argument)?)?;
-    sealer.seal(sealed, last)?;
-    Ok(sealed.len() as u32)
-}
-
-/// Takes the `len` bytes of a frame, fewer if the file ends. Returns the number of bytes that must
-/// follow.
-pub(crate) fn frame(opener: &mut Opener, chunk: &[u8], len: u32) -> Result<u32, Failure> {
-    let frame = chunk.get(..len as usize).ok_or(Failure::Argument)?;
-    Ok(opener.frame(frame)? as u32)
-}
-
-/// Opens the `len` bytes after the frame. Returns the length of the text that replaces them.
-pub(crate) fn open(opener: &mut Opener, chunk: &mut [u8], len: u32) -> Result<u32, Failure> {
-    let rest = chunk.get_mut(Opener::FRAME_LEN..).ok_or(Failure::Argument)?;
-    Ok(opener.open(first(rest, len)?)?.len() as u32)
-}
+use crate::objects::{Coder, File, Objects, Reader};
 
 /// Takes the `len` bytes that a file wants before it is open. The last that it takes are the last
 /// chunk, whose text replaces them, after the frame.
@@ -86,20 +59,15 @@ fn take_secret(
 
 /// A file that was just created.
 pub(crate) enum New {
-    Sealer(File<Sealer>, [u8; HEADER_LEN]),
-    Opener(File<Opener>),
+    Coder(Coder),
     Reader(File<Reader>),
 }
 
 impl New {
-    /// Keeps the file and returns its number. Writes the header of a new one to the data.
-    pub(crate) fn keep(self, scratch: &mut Scratch, objects: &mut Objects) -> u32 {
+    /// Keeps the file and returns its number.
+    pub(crate) fn keep(self, objects: &mut Objects) -> u32 {
         match self {
-            Self::Sealer(file, header) => {
-                scratch.data[..HEADER_LEN].copy_from_slice(&header);
-                objects.sealers.add(file)
-            }
-            Self::Opener(file) => objects.openers.add(file),
+            Self::Coder(file) => objects.coders.add(file),
             Self::Reader(file) => objects.readers.add(file),
         }
     }
@@ -110,7 +78,7 @@ pub(crate) trait Create: FnOnce() -> Result<New, Failure> + Send {}
 impl<F: FnOnce() -> Result<New, Failure> + Send> Create for F {}
 
 /// Takes the arguments for a file to write.
-pub(crate) fn sealer(
+pub(crate) fn encoder(
     scratch: &mut Scratch,
     [passphrase_len, id, chunk_len, memory_kib, passes, lanes]: [u32; 6],
 ) -> Result<impl Create + use<>, Failure> {
@@ -122,106 +90,87 @@ pub(crate) fn sealer(
     let kdf = KdfParams::new(memory_kib, passes, lanes).ok_or(Failure::Kdf)?;
     let salt = scratch.nonce;
     Ok(move || {
-        let (sealer, header) = Sealer::new(&secret, algorithm, size, kdf, &salt)?;
-        Ok(New::Sealer(File::new(sealer, size.bytes())?, header))
+        let encoder = Encoder::with_salt(&secret, algorithm, size, kdf, &salt)?;
+        Ok(New::Coder(Coder::Encoder(encoder)))
     })
 }
 
-pub(crate) fn sealer_new(
+pub(crate) fn encoder_new(
     scratch: &mut Scratch,
     objects: &mut Objects,
     numbers: [u32; 6],
 ) -> Result<u32, Failure> {
-    Ok(sealer(scratch, numbers)?()?.keep(scratch, objects))
+    Ok(encoder(scratch, numbers)?()?.keep(objects))
 }
 
-pub(crate) fn sealer_free(
-    _: &mut Scratch,
+pub(crate) fn decoder_new(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [passphrase_len, memory_kib, passes, lanes, work_kib]: [u32; 5],
+) -> Result<u32, Failure> {
+    let secret = take_secret(scratch, 0, passphrase_len)?;
+    let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
+    Ok(objects.coders.add(Coder::Decoder(Decoder::new(&secret, limits)?)))
+}
+
+/// Takes a file from the table, to go on with what takes long.
+pub(crate) fn going_on(
     objects: &mut Objects,
     [file]: [u32; 1],
-) -> Result<u32, Failure> {
-    objects.sealers.free(file)
-}
-
-/// What it takes to read a file.
-struct Given {
-    header: [u8; HEADER_LEN],
-    header_len: usize,
-    secret: OwnedSecret,
-    limits: KdfLimits,
-}
-
-impl Given {
-    fn take(
-        scratch: &mut Scratch,
-        [passphrase_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
-    ) -> Result<Self, Failure> {
-        let mut header = [0; HEADER_LEN];
-        first(&mut header, header_len)?.copy_from_slice(first(&mut scratch.data, header_len)?);
-        let header_len = header_len as usize;
-        let secret = take_secret(scratch, header_len, passphrase_len)?;
-        let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
-        Ok(Self { header, header_len, secret, limits })
-    }
-
-    fn header(&self) -> &[u8] {
-        &self.header[..self.header_len]
-    }
-}
-
-/// Takes the arguments for a file to read from its start to its end.
-pub(crate) fn opener(
-    scratch: &mut Scratch,
-    numbers: [u32; 6],
 ) -> Result<impl Create + use<>, Failure> {
-    let given = Given::take(scratch, numbers)?;
+    let mut file = objects.coders.take(file)?;
     Ok(move || {
-        let opener = Opener::new(&given.secret, &given.limits, given.header())?;
-        let size = opener.chunk_size();
-        Ok(New::Opener(File::new(opener, size.bytes())?))
+        if let Coder::Decoder(decoder) = &mut *file {
+            decoder.text()?;
+        }
+        Ok(New::Coder(*file))
     })
 }
 
-pub(crate) fn opener_new(
-    scratch: &mut Scratch,
+pub(crate) fn coder_go_on(
+    _: &mut Scratch,
     objects: &mut Objects,
-    numbers: [u32; 6],
+    numbers: [u32; 1],
 ) -> Result<u32, Failure> {
-    Ok(opener(scratch, numbers)?()?.keep(scratch, objects))
+    Ok(going_on(objects, numbers)?()?.keep(objects))
 }
 
-pub(crate) fn opener_size(
+pub(crate) fn coder_ready(
     _: &mut Scratch,
     objects: &mut Objects,
     [file]: [u32; 1],
 ) -> Result<u32, Failure> {
-    Ok(objects.openers.get(file)?.state.chunk_size().bytes() as u32)
+    objects.coders.get(file)?.ready()
 }
 
-pub(crate) fn opener_complete(
+pub(crate) fn coder_end(
     _: &mut Scratch,
     objects: &mut Objects,
     [file]: [u32; 1],
 ) -> Result<u32, Failure> {
-    Ok(objects.openers.get(file)?.state.is_complete().into())
+    objects.coders.get(file)?.end().map(|()| 0)
 }
 
-pub(crate) fn opener_free(
+pub(crate) fn coder_free(
     _: &mut Scratch,
     objects: &mut Objects,
     [file]: [u32; 1],
 ) -> Result<u32, Failure> {
-    objects.openers.free(file)
+    objects.coders.free(file)
 }
 
 /// Takes the arguments for a file to read in any order.
 pub(crate) fn reader(
     scratch: &mut Scratch,
-    numbers: [u32; 6],
+    [passphrase_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
 ) -> Result<impl Create + use<>, Failure> {
-    let (given, file_len) = (Given::take(scratch, numbers)?, scratch.long());
+    let file_len = scratch.long();
+    let mut header = [0; HEADER_LEN];
+    first(&mut header, header_len)?.copy_from_slice(first(&mut scratch.data, header_len)?);
+    let secret = take_secret(scratch, header_len as usize, passphrase_len)?;
+    let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
     Ok(move || {
-        let opening = Opening::new(&given.secret, &given.limits, given.header(), file_len)?;
+        let opening = Opening::new(&secret, &limits, &header[..header_len as usize], file_len)?;
         let len = file_len.min(opening.chunk_size().bytes() as u64);
         Ok(New::Reader(File::new(Reader::Opening(Some(opening)), len as usize)?))
     })
@@ -232,7 +181,7 @@ pub(crate) fn reader_new(
     objects: &mut Objects,
     numbers: [u32; 6],
 ) -> Result<u32, Failure> {
-    Ok(reader(scratch, numbers)?()?.keep(scratch, objects))
+    Ok(reader(scratch, numbers)?()?.keep(objects))
 }
 
 pub(crate) fn reader_size(

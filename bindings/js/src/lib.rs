@@ -85,22 +85,22 @@ macro_rules! file_functions {
             // bytes.
             pld_mac_new_for_files(id) => crate::pieces::mac_new_for_files;
             // Starts to write a file. The salt is where nonces are. The secret is the key if
-            // `passphrase_len` is 2^32 - 1, and otherwise that many bytes of data. Writes the
-            // header to the data.
-            pld_sealer_new(passphrase_len, id, chunk_len, memory_kib, passes, lanes)
-                => crate::file::sealer_new;
-            pld_sealer_free(file) => crate::file::sealer_free;
-            // Starts to read a file. The data is `header_len` bytes of its header, which are fewer
-            // than a header has if the file is shorter, and then the passphrase, if any.
-            pld_opener_new(passphrase_len, header_len, memory_kib, passes, lanes, work_kib)
-                => crate::file::opener_new;
-            // Returns the bytes of text in a full chunk.
-            pld_opener_size(file) => crate::file::opener_size;
-            // Returns 1 if the last chunk was opened, so that nothing may follow, and otherwise 0.
-            pld_opener_complete(file) => crate::file::opener_complete;
-            pld_opener_free(file) => crate::file::opener_free;
-            // Starts to read a file in any order. The arguments are those of `pld_opener_new`; the
-            // length of the file is where nonces are.
+            // `passphrase_len` is 2^32 - 1, and otherwise that many bytes of data.
+            pld_encoder_new(passphrase_len, id, chunk_len, memory_kib, passes, lanes)
+                => crate::file::encoder_new;
+            // Starts to read a file.
+            pld_decoder_new(passphrase_len, memory_kib, passes, lanes, work_kib)
+                => crate::file::decoder_new;
+            // Returns how many bytes can be taken, or 2^31 if it takes long to go on.
+            pld_coder_ready(file) => crate::file::coder_ready;
+            // Goes on with what takes long. Returns another number for the file.
+            pld_coder_go_on(file) => crate::file::coder_go_on;
+            // Says that nothing follows. What was ready before must be taken.
+            pld_coder_end(file) => crate::file::coder_end;
+            pld_coder_free(file) => crate::file::coder_free;
+            // Starts to read a file in any order. The data is `header_len` bytes of its header,
+            // which are fewer than a header has if the file is shorter, and then the passphrase, if
+            // any. The length of the file is where nonces are.
             pld_reader_new(passphrase_len, header_len, memory_kib, passes, lanes, work_kib)
                 => crate::file::reader_new;
             // Returns the bytes of text in a full chunk.

@@ -21,7 +21,7 @@ use palladion::hazmat::{Message, open_any, seal_any};
 
 use crate::failure::Failure;
 use crate::memory::{Key, Scratch, answer};
-use crate::objects::Objects;
+use crate::objects::{Coder, Objects};
 use crate::{cipher, file, pieces};
 
 /// Node-API's status for success, and its type of a `Uint8Array`.
@@ -42,6 +42,7 @@ struct Instance {
 struct Arguments {
     env: sys::napi_env,
     values: [sys::napi_value; MOST],
+    count: usize,
     scratch: NonNull<Scratch>,
 }
 
@@ -144,7 +145,7 @@ unsafe fn enter(
         sys::napi_get_cb_info(env, info, &mut count, values.as_mut_ptr(), null_mut(), &mut data);
         &mut *data.cast::<Instance>()
     };
-    let arguments = Arguments { env, values, scratch: *scratch };
+    let arguments = Arguments { env, values, count: count.min(MOST), scratch: *scratch };
     // SAFETY: only this call uses the scratch memory; `Arguments::array` refuses arrays in it.
     let scratch = unsafe { scratch.as_mut() };
     let result = catch_unwind(AssertUnwindSafe(|| run(scratch, objects, &arguments)));
@@ -199,16 +200,15 @@ define! {
     pld_session_new_array => session_new;
     pld_session_encrypt_arrays => session_encrypt;
     pld_mac_update_array => mac_update;
-    pld_sealer_seal => sealer_seal;
-    pld_opener_frame => opener_frame;
-    pld_opener_open => opener_open;
+    pld_coder_push => coder_push;
+    pld_coder_take => coder_take;
     pld_reader_give => reader_give;
     pld_reader_open => reader_open;
-    pld_sealer_new_later => |scratch, _, arguments| {
-        later(arguments, file::sealer(scratch, arguments.numbers()?)?)
+    pld_encoder_new_later => |scratch, _, arguments| {
+        later(arguments, file::encoder(scratch, arguments.numbers()?)?)
     };
-    pld_opener_new_later => |scratch, _, arguments| {
-        later(arguments, file::opener(scratch, arguments.numbers()?)?)
+    pld_coder_go_on_later => |_, objects, arguments| {
+        later(arguments, file::going_on(objects, arguments.numbers()?)?)
     };
     pld_reader_new_later => |scratch, _, arguments| {
         later(arguments, file::reader(scratch, arguments.numbers()?)?)
@@ -289,40 +289,54 @@ fn mac_update(
     mac.update(unsafe { data.read() }).map(|()| 0)
 }
 
-/// Seals a chunk. Arguments: file, length of the text, 1 for the last chunk, buffer.
-fn sealer_seal(
-    _: &mut Scratch,
+/// Takes the next bytes of a file, and returns how many: as many as it can take before others must
+/// be taken from it, or before what takes long. Writes what `pld_coder_ready` returns to where
+/// nonces are, because calls take time. Arguments: file, bytes.
+fn coder_push(
+    scratch: &mut Scratch,
     objects: &mut Objects,
     arguments: &Arguments,
 ) -> Result<u32, Failure> {
-    let [file, len, last] = arguments.numbers()?;
-    let (file, buffer) = (objects.sealers.get(file)?, arguments.array(3)?);
-    // SAFETY: only this slice uses the buffer.
-    file::seal(&mut file.state, unsafe { buffer.write() }, len, last != 0)
+    let (file, bytes) = (objects.coders.get(arguments.number(0)?)?, arguments.array(1)?);
+    // SAFETY: nothing writes to the bytes.
+    let bytes = unsafe { bytes.read() };
+    // The number of bytes is a number of 32 bits for JavaScript.
+    let bytes = &bytes[..bytes.len().min(1 << 30)];
+    let mut taken = 0;
+    while taken < bytes.len() {
+        let room = file.room()?;
+        let len = room.len().min(bytes.len() - taken);
+        if len == 0 {
+            break;
+        }
+        room[..len].copy_from_slice(&bytes[taken..][..len]);
+        file.filled(len);
+        taken += len;
+    }
+    scratch.set_long(file.ready()?.into());
+    Ok(taken as u32)
 }
 
-/// Takes a frame. Arguments: file, length of what there is of the frame, buffer.
-fn opener_frame(
+/// Takes the bytes of a file that are ready. Arguments: file, array for exactly these.
+fn coder_take(
     _: &mut Scratch,
     objects: &mut Objects,
     arguments: &Arguments,
 ) -> Result<u32, Failure> {
-    let [file, len] = arguments.numbers()?;
-    let (file, buffer) = (objects.openers.get(file)?, arguments.array(2)?);
-    // SAFETY: nothing writes to the buffer.
-    file::frame(&mut file.state, unsafe { buffer.read() }, len)
-}
-
-/// Opens a chunk. Arguments: file, length of what follows the frame, buffer.
-fn opener_open(
-    _: &mut Scratch,
-    objects: &mut Objects,
-    arguments: &Arguments,
-) -> Result<u32, Failure> {
-    let [file, len] = arguments.numbers()?;
-    let (file, buffer) = (objects.openers.get(file)?, arguments.array(2)?);
-    // SAFETY: only this slice uses the buffer.
-    file::open(&mut file.state, unsafe { buffer.write() }, len)
+    let (file, out) = (objects.coders.get(arguments.number(0)?)?, arguments.array(1)?);
+    if file.ready()? as usize != out.len {
+        return Err(Failure::Argument);
+    }
+    // SAFETY: only this slice uses the array.
+    let out = unsafe { out.write() };
+    match file {
+        Coder::Encoder(encoder) => encoder.take_into(out)?,
+        Coder::Decoder(decoder) => {
+            out.copy_from_slice(decoder.text()?);
+            decoder.consume(out.len());
+        }
+    }
+    Ok(0)
 }
 
 /// Takes what a file wants before it is open. Arguments: file, length, buffer.
@@ -358,10 +372,12 @@ struct Task {
     callback: sys::napi_ref,
 }
 
-/// Creates a file on another thread. Then calls the seventh argument, a function, with the file's
-/// number, or -1 after writing an error. The scratch memory has the header until it returns.
+/// Creates a file on another thread. Then calls the last argument, a function, with the file's
+/// number, or -1 after writing an error.
 fn later(arguments: &Arguments, create: impl file::Create + 'static) -> Result<u32, Failure> {
     let env = arguments.env;
+    let function = arguments.count.checked_sub(1).ok_or(Failure::Argument)?;
+    let function = arguments.values[function];
     let task = Box::into_raw(Box::new(Task {
         create: Some(Box::new(create)),
         result: Err(Failure::Panic), // for now
@@ -375,7 +391,7 @@ fn later(arguments: &Arguments, create: impl file::Create + 'static) -> Result<u
     // the task belongs to it; if not, nothing else has its address any more.
     unsafe {
         let Task { work, callback, .. } = &mut *task;
-        if sys::napi_create_reference(env, arguments.values[MOST - 1], 1, callback) == OK
+        if sys::napi_create_reference(env, function, 1, callback) == OK
             && sys::napi_create_string_utf8(env, name.as_ptr().cast(), len, &mut text) == OK
             && sys::napi_create_async_work(
                 env,
@@ -433,7 +449,7 @@ unsafe extern "C" fn complete(env: sys::napi_env, _: sys::napi_status, task: *mu
         if let Some(Instance { scratch, objects }) = instance.cast::<Instance>().as_mut() {
             let scratch = scratch.as_mut();
             let result = core::mem::replace(&mut task.result, Err(Failure::Panic));
-            let result = result.map(|new| new.keep(scratch, objects));
+            let result = result.map(|new| new.keep(objects));
             let number = answer(&mut scratch.text, result).cast_signed();
             let (mut this, mut callback, mut value) = (null_mut(), null_mut(), null_mut());
             if sys::napi_get_undefined(env, &mut this) == OK

@@ -2,7 +2,7 @@
 
 use palladion::any::Mac;
 use palladion::hazmat::AnySession;
-use palladion_file::sans_io::{ChunkOpener, Opener, Opening, Sealer};
+use palladion_file::sans_io::{ChunkOpener, Decoder, Encoder, Opening};
 
 use crate::failure::Failure;
 
@@ -10,8 +10,7 @@ use crate::failure::Failure;
 pub(crate) struct Objects {
     pub(crate) sessions: Table<AnySession>,
     pub(crate) macs: Table<AnyMac>,
-    pub(crate) sealers: Table<File<Sealer>>,
-    pub(crate) openers: Table<File<Opener>>,
+    pub(crate) coders: Table<Coder>,
     pub(crate) readers: Table<File<Reader>>,
 }
 
@@ -20,8 +19,7 @@ impl Objects {
         Self {
             sessions: Table::new(),
             macs: Table::new(),
-            sealers: Table::new(),
-            openers: Table::new(),
+            coders: Table::new(),
             readers: Table::new(),
         }
     }
@@ -107,6 +105,60 @@ impl AnyMac {
     }
 }
 
+/// A file that is written, or read from its start to its end.
+pub(crate) enum Coder {
+    Encoder(Encoder),
+    Decoder(Decoder),
+}
+
+impl Coder {
+    /// Returns the place for the next bytes, of which there must be some. It is empty if others
+    /// must be taken first, or if it takes long to go on.
+    pub(crate) fn room(&mut self) -> Result<&mut [u8], Failure> {
+        self.ready()?; // the decoder goes on to the next part
+        Ok(match self {
+            Self::Encoder(encoder) => encoder.room()?,
+            Self::Decoder(decoder) => decoder.room(),
+        })
+    }
+
+    /// Says that `len` bytes, at least one, were written to the start of the room.
+    pub(crate) fn filled(&mut self, len: usize) {
+        match self {
+            Self::Encoder(encoder) => encoder.filled(len),
+            Self::Decoder(decoder) => decoder.filled(len),
+        }
+    }
+
+    /// Returns how many bytes can be taken, or `LONG`.
+    pub(crate) fn ready(&mut self) -> Result<u32, Failure> {
+        Ok(match self {
+            Self::Encoder(encoder) => encoder.ready_len() as u32,
+            Self::Decoder(decoder) if decoder.cost() == usize::MAX => LONG,
+            Self::Decoder(decoder) => decoder.text()?.len() as u32,
+        })
+    }
+
+    /// Says that nothing follows. What was ready before must be taken.
+    pub(crate) fn end(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Encoder(encoder) => encoder.end()?,
+            Self::Decoder(decoder) => {
+                decoder.text()?;
+                if decoder.room().is_empty() {
+                    return Err(Failure::Argument);
+                }
+                decoder.filled(0);
+                decoder.text()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// It takes long to go on.
+pub(crate) const LONG: u32 = 1 << 31;
+
 /// A file whose chunks are read in any order.
 pub(crate) enum Reader {
     /// Its end is not verified yet. `None` if that failed.
@@ -114,7 +166,7 @@ pub(crate) enum Reader {
     Open(ChunkOpener),
 }
 
-/// A file being written or read.
+/// A file being read in any order.
 pub(crate) struct File<T> {
     pub(crate) state: T,
     /// The buffer for a chunk in WebAssembly. The addon uses arrays of JavaScript.
@@ -126,7 +178,7 @@ impl<T> File<T> {
     /// A file whose chunks have at most `len` bytes of text.
     #[cfg(target_family = "wasm")]
     pub(crate) fn new(state: T, len: usize) -> Result<Self, Failure> {
-        let chunk = palladion::Buffer::new(Sealer::FRAME_LEN, len + Sealer::TAG_LEN);
+        let chunk = palladion::Buffer::new(ChunkOpener::FRAME_LEN, len + ChunkOpener::TAG_LEN);
         Ok(Self { state, chunk: chunk.map_err(|_| Failure::Memory)? })
     }
 

@@ -12,7 +12,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use crate::failure::Failure;
 use crate::file;
 use crate::memory::{DATA_LEN, Scratch, answer};
-use crate::objects::Objects;
+use crate::objects::{Coder, Objects};
 use crate::pieces;
 
 struct Shared<T>(UnsafeCell<T>);
@@ -35,8 +35,8 @@ static OBJECTS: Shared<Objects> = Shared(UnsafeCell::new(Objects::new()));
 /// compiler uses more than this.
 const FILE_DEPTH: usize = 16 * 1024;
 
-/// The same for a chunk of a file. They use at most 2,624 bytes, without SIMD.
-const CHUNK_DEPTH: usize = 4 * 1024;
+/// The same for a part of a file. They use at most 4,288 bytes, for the header without SIMD.
+const PART_DEPTH: usize = 6 * 1024;
 
 /// Runs a function of the module.
 #[inline(always)]
@@ -153,43 +153,47 @@ unsafe extern "C" fn pld_session_new_at(id: u32, ad: *const u8, ad_len: usize) -
     })
 }
 
-/// Returns the address of the buffer for a chunk.
+/// Returns the length of the place for the next bytes of a file, of which there must be some. It is
+/// 0 if others must be taken first, or if it takes long to go on. Writes the address to where
+/// nonces are.
 #[unsafe(no_mangle)]
-extern "C" fn pld_sealer_chunk(file: u32) -> u32 {
-    enter(|_, objects| Ok(objects.sealers.get(file)?.chunk.as_ptr().addr() as u32))
-}
-
-/// Seals `len` bytes of text. Returns the length with frame and tag.
-#[unsafe(no_mangle)]
-extern "C" fn pld_sealer_seal(file: u32, len: u32, last: u32) -> u32 {
-    enter_wiped::<CHUNK_DEPTH>(|_, objects| {
-        let file = objects.sealers.get(file)?;
-        file::seal(&mut file.state, &mut file.chunk, len, last != 0)
+extern "C" fn pld_coder_room(file: u32) -> u32 {
+    enter_wiped::<PART_DEPTH>(|scratch, objects| {
+        let room = objects.coders.get(file)?.room()?;
+        scratch.set_long(room.as_ptr().addr() as u64);
+        Ok(room.len() as u32)
     })
 }
 
-/// Returns the address of the buffer for a chunk.
+/// Says that `len` bytes, at least one, were written there.
 #[unsafe(no_mangle)]
-extern "C" fn pld_opener_chunk(file: u32) -> u32 {
-    enter(|_, objects| Ok(objects.openers.get(file)?.chunk.as_ptr().addr() as u32))
-}
-
-/// Takes the `len` bytes of a frame, fewer if the file ends. Returns the number of bytes that must
-/// follow.
-#[unsafe(no_mangle)]
-extern "C" fn pld_opener_frame(file: u32, len: u32) -> u32 {
-    enter_wiped::<CHUNK_DEPTH>(|_, objects| {
-        let file = objects.openers.get(file)?;
-        file::frame(&mut file.state, &file.chunk, len)
+extern "C" fn pld_coder_filled(file: u32, len: u32) -> u32 {
+    enter_wiped::<PART_DEPTH>(|_, objects| {
+        objects.coders.get(file)?.filled(len as usize);
+        Ok(0)
     })
 }
 
-/// Opens the `len` bytes after the frame. Returns the length of the text that replaces them.
+/// Returns the address of the bytes that are ready.
 #[unsafe(no_mangle)]
-extern "C" fn pld_opener_open(file: u32, len: u32) -> u32 {
-    enter_wiped::<CHUNK_DEPTH>(|_, objects| {
-        let file = objects.openers.get(file)?;
-        file::open(&mut file.state, &mut file.chunk, len)
+extern "C" fn pld_coder_bytes(file: u32) -> u32 {
+    enter_wiped::<PART_DEPTH>(|_, objects| {
+        Ok(match objects.coders.get(file)? {
+            Coder::Encoder(encoder) => encoder.ready()?.as_ptr().addr() as u32,
+            Coder::Decoder(decoder) => decoder.text()?.as_ptr().addr() as u32,
+        })
+    })
+}
+
+/// Says that they were taken.
+#[unsafe(no_mangle)]
+extern "C" fn pld_coder_consume(file: u32) -> u32 {
+    enter_wiped::<PART_DEPTH>(|_, objects| {
+        match objects.coders.get(file)? {
+            Coder::Encoder(encoder) => encoder.consume(usize::MAX),
+            Coder::Decoder(decoder) => decoder.consume(usize::MAX),
+        }
+        Ok(0)
     })
 }
 
@@ -202,7 +206,7 @@ extern "C" fn pld_reader_chunk(file: u32) -> u32 {
 /// Takes the `len` bytes that the file wants.
 #[unsafe(no_mangle)]
 extern "C" fn pld_reader_give(file: u32, len: u32) -> u32 {
-    enter_wiped::<CHUNK_DEPTH>(|_, objects| {
+    enter_wiped::<PART_DEPTH>(|_, objects| {
         let file = objects.readers.get(file)?;
         file::give(&mut file.state, &mut file.chunk, len)
     })
@@ -212,7 +216,7 @@ extern "C" fn pld_reader_give(file: u32, len: u32) -> u32 {
 /// text that replaces them, after the frame.
 #[unsafe(no_mangle)]
 extern "C" fn pld_reader_open(file: u32, len: u32) -> u32 {
-    enter_wiped::<CHUNK_DEPTH>(|scratch, objects| {
+    enter_wiped::<PART_DEPTH>(|scratch, objects| {
         let file = objects.readers.get(file)?;
         file::open_any(&file.state, scratch.long(), &mut file.chunk, len)
     })

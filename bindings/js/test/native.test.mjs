@@ -120,24 +120,34 @@ test('the addon refuses what the package would not pass', { skip }, () => {
         assert.equal(addon.pld_session_encrypt(number, 1), -1);
         assert.equal(addon.pld_session_free(number), -1);
         assert.equal(addon.pld_mac_update_array(number, one), -1);
-        assert.equal(addon.pld_sealer_seal(number, 1, 0, one), -1);
-        assert.equal(addon.pld_opener_open(number, 1, one), -1);
+        assert.equal(addon.pld_coder_push(number, one), -1);
+        assert.equal(addon.pld_coder_take(number, one), -1);
+        assert.equal(addon.pld_coder_go_on(number), -1);
         assert.equal(addon.pld_reader_wants(number), -1);
         assert.equal(addon.pld_reader_give(number, 1, one), -1);
         assert.equal(addon.pld_reader_open(number, 1, one), -1);
     }
     for (const callback of [undefined, 5, 'text']) {
         const words = [2 ** 32 - 1, 5, 1024, 64, 1, 1, callback];
-        assert.equal(addon.pld_sealer_new_later(...words), -1, String(callback));
-        assert.equal(addon.pld_opener_new_later(2 ** 32 - 1, ...words.slice(1)), -1);
+        assert.equal(addon.pld_encoder_new_later(...words), -1, String(callback));
+        const file = addon.pld_decoder_new(2 ** 32 - 1, 64, 1, 1, 64);
+        assert.equal(addon.pld_coder_go_on_later(file, callback), -1);
+        assert.equal(addon.pld_coder_free(file), -1); // it is gone
         assert.equal(addon.pld_reader_new_later(2 ** 32 - 1, ...words.slice(1)), -1);
     }
-    const file = addon.pld_sealer_new(2 ** 32 - 1, 5, 1024, 64, 1, 1);
-    assert.equal(addon.pld_sealer_seal(file, 1024, 0, one), -1); // too short
-    assert.equal(addon.pld_sealer_seal(file, 5, 1, new Uint8Array(41)), 41);
-    assert.equal(addon.pld_sealer_seal(file, 5, 1, new Uint8Array(41)), -1); // after the last
-    assert.equal(addon.pld_sealer_free(file), 0);
-    assert.equal(addon.pld_sealer_free(file), -1);
+    assert.equal(addon.pld_coder_go_on_later(), -1);
+    const file = addon.pld_encoder_new(2 ** 32 - 1, 5, 1024, 64, 1, 1);
+    assert.equal(addon.pld_coder_push(file, one.subarray(0, 5)), 5);
+    assert.equal(addon.pld_coder_ready(file), 128);
+    assert.equal(addon.pld_coder_take(file, one), -1); // not as long as what is ready
+    assert.equal(addon.pld_coder_take(file, new Uint8Array(128)), 0);
+    assert.equal(addon.pld_coder_ready(file), 0);
+    assert.equal(addon.pld_coder_end(file), 0);
+    assert.equal(addon.pld_coder_take(file, new Uint8Array(41)), 0);
+    assert.equal(addon.pld_coder_ready(file), 0);
+    assert.equal(addon.pld_coder_push(file, one), -1); // after the end
+    assert.equal(addon.pld_coder_free(file), 0);
+    assert.equal(addon.pld_coder_free(file), -1);
 });
 
 test('the addon opens chunks only as the package does', { skip }, () => {
@@ -201,7 +211,7 @@ test('wrong lengths are errors, and nothing is printed', { skip }, () => {
         for (const wrong of [addon.room + 33, most - 1, most]) {
             const session = addon.pld_session_new(5, 0);
             const mac = addon.pld_mac_new(5);
-            const file = addon.pld_sealer_new(most, 5, 1024, 64, 1, 1);
+            const file = addon.pld_encoder_new(most, 5, 1024, 64, 1, 1);
             results.push(
                 addon.pld_encrypt(5, 32, 0, wrong),
                 addon.pld_encrypt(5, 32, wrong, 1),
@@ -215,9 +225,9 @@ test('wrong lengths are errors, and nothing is printed', { skip }, () => {
                 addon.pld_session_finalize(session, wrong),
                 addon.pld_mac_update(mac, wrong),
                 addon.pld_mac_finalize(mac, wrong),
-                addon.pld_sealer_new(addon.room + 33, 5, 1024, 64, 1, 1),
-                addon.pld_sealer_seal(file, wrong, 0, new Uint8Array(2000)),
-                addon.pld_opener_new(0, wrong, 64, 1, 1, 64),
+                addon.pld_encoder_new(addon.room + 33, 5, 1024, 64, 1, 1),
+                addon.pld_coder_take(file, new Uint8Array(2000)),
+                addon.pld_decoder_new(addon.room + 33, 64, 1, 1, 64),
                 addon.pld_reader_new(0, wrong, 64, 1, 1, 64),
                 addon.pld_needs_passphrase(wrong),
                 addon.pld_key_parse(wrong),

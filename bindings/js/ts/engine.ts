@@ -28,15 +28,12 @@ type Function =
     | 'mac_finalize'
     | 'mac_compare'
     | 'mac_free'
-    | 'sealer_new'
-    | 'sealer_seal'
-    | 'sealer_free'
-    | 'opener_new'
-    | 'opener_size'
-    | 'opener_frame'
-    | 'opener_open'
-    | 'opener_complete'
-    | 'opener_free'
+    | 'encoder_new'
+    | 'decoder_new'
+    | 'coder_ready'
+    | 'coder_go_on'
+    | 'coder_end'
+    | 'coder_free'
     | 'reader_new'
     | 'reader_size'
     | 'reader_wants'
@@ -73,8 +70,11 @@ export interface Message {
     readonly tag: Uint8Array;
 }
 
-/** A file being written, read from its start to its end, or read in any order. */
-export type FileKind = 'sealer' | 'opener' | 'reader';
+/** What creates a file, or goes on with it, and may take long. */
+export type Creation = 'encoder_new' | 'decoder_new' | 'coder_go_on' | 'reader_new';
+
+/** A file has what takes long to go on with. */
+export const LONG = 2 ** 31;
 
 /** Nothing, or a promise if it takes longer. */
 export type Begun = Promise<void> | undefined;
@@ -129,21 +129,29 @@ export abstract class Engine {
     protected abstract beginLong(id: number, ad: Uint8Array): number;
 
     /** Creates a file. `write` writes what it needs to the memory and returns the arguments. Calls
-     * `made` with the file's number while the memory has the header.
+     * `made` with the file's number.
      */
-    create(kind: FileKind, write: () => number[], made: (file: number) => void): undefined {
-        made(this.check(this.call[`pld_${kind}_new`](...write())));
+    create(how: Creation, write: () => number[], made: (file: number) => void): undefined {
+        made(this.check(this.call[`pld_${how}`](...write())));
     }
 
     /** Does the same on another thread and returns a promise, where there is one. Calls `write`
      * once the thread is free.
      */
-    createLater(kind: FileKind, write: () => number[], made: (file: number) => void): Begun {
-        return this.create(kind, write, made);
+    createLater(how: Creation, write: () => number[], made: (file: number) => void): Begun {
+        return this.create(how, write, made);
     }
 
-    /** Creates the buffer for the chunks of a file. */
-    abstract chunk(file: number, kind: FileKind, length: number): Chunk;
+    /** Gives a file the next bytes. Returns how many it took, as many as it can before others must
+     * be taken from it, and how many are ready to be taken, or `LONG`.
+     */
+    abstract push(file: number, bytes: Uint8Array): [taken: number, ready: number];
+
+    /** Takes the bytes of a file that are ready. */
+    abstract take(file: number, length: number): Bytes;
+
+    /** Creates the buffer for the chunks of a file that is read in any order. */
+    abstract chunk(file: number, length: number): Chunk;
 
     /** Returns the result of a call, or throws if the call failed. */
     check(result: number): number {
@@ -170,16 +178,15 @@ export abstract class Engine {
 
     /** A number of up to 53 bits where nonces are. */
     get long(): number {
-        return Number(this.#long().getBigUint64(0, true));
+        const memory = this.memory();
+        let number = 0;
+        for (let i = 7; i >= 0; i--) number = number * 256 + memory[this.nonce + i]!;
+        return number;
     }
 
     set long(number: number) {
-        this.#long().setBigUint64(0, BigInt(number), true);
-    }
-
-    #long(): DataView {
         const { buffer, byteOffset } = this.memory();
-        return new DataView(buffer, byteOffset + this.nonce, 8);
+        new DataView(buffer, byteOffset + this.nonce, 8).setBigUint64(0, BigInt(number), true);
     }
 
     readTag(length: number): Bytes {
@@ -275,10 +282,10 @@ export abstract class Engine {
         });
         this.memory().set(input.subarray(0, 32), this.data);
         this.memory().set(input.subarray(32, 64), this.nonce);
-        const file = this.call.pld_sealer_new(32, 5, 1024, 32, 2, 1);
-        this.call.pld_sealer_free(file);
-        const checksum = this.read(this.data + 96, this.data + 112);
-        return messages && little(checksum) === KNOWN_HEADER;
+        const file = this.call.pld_encoder_new(32, 5, 1024, 32, 2, 1);
+        const header = this.take(file, this.call.pld_coder_ready(file));
+        this.call.pld_coder_free(file);
+        return messages && little(header.subarray(96, 112)) === KNOWN_HEADER;
     }
 
     /** Encrypts a message of any length and writes its tag. */

@@ -11,7 +11,7 @@ import {
     type BytesLike,
 } from './bytes.js';
 import { engine } from './builds.js';
-import { Handle, type Begun, type Chunk, type Engine } from './engine.js';
+import { Handle, LONG, type Begun, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import { randomBytes } from './random.js';
 import type { FileTransform, Signal } from './types.js';
@@ -221,249 +221,148 @@ export function writeSecret(e: Engine, bytes: Uint8Array, passphrase: boolean, a
     return passphrase ? bytes.length : MAX_U32;
 }
 
-/** Encrypts a file in pieces. */
-export class Sealer {
+const FINISHED = 'this file failed or is finished';
+
+/** A file that is encrypted or decrypted in pieces. An error is final. */
+export class Coder {
     /** With `later`, wait for this first. */
     readonly ready: Begun;
-    readonly #size: number;
-    readonly #secret: Bytes;
+    /** Of a file that is encrypted. */
+    readonly #salt: Bytes | undefined;
+    readonly #arguments: number[];
+    readonly #passphrase: boolean;
+    readonly #explain: (error: unknown) => unknown;
+    /** Until the file has it. */
+    #secret: Bytes | undefined;
     #handle: Handle | undefined;
-    #chunk: Chunk | undefined;
-    #length = 0;
-    #header: Bytes | undefined;
+    /** Whether a passphrase is to be worked on once the header is there. */
+    #waits: boolean;
     #freed = false;
 
-    /** Takes options that were checked, and copies the secret. With `later`, a passphrase may be
-     * worked on by another thread.
+    /** Copies the secret. With a salt, this creates a new file at once. With `later`, a passphrase
+     * may be worked on by another thread.
      */
-    constructor(given: EncryptOptions, later = false) {
-        const id = algorithmId(given.algorithm ?? DEFAULT_ALGORITHM);
-        const size = checkChunkSize(given.chunkSize ?? 1 << 20);
-        const costs = kdfCosts(given.kdf, given.limits);
-        const salt = randomBytes(32);
-        const [bytes, passphrase] = secretBytes(given, 'encrypt');
-        const e = engineFor(passphrase);
+    constructor(
+        [bytes, passphrase, explain]: ReturnType<typeof secretBytes>,
+        numbers: number[],
+        salt?: Bytes,
+        later = false,
+    ) {
+        this.#salt = salt;
+        this.#arguments = numbers;
+        this.#passphrase = passphrase;
+        this.#explain = explain;
+        this.#waits = passphrase && salt === undefined;
+        const e = salt && engineFor(passphrase);
         this.#secret = copyOf(bytes);
-        this.#size = size;
-        const write = () => {
-            if (this.#freed) throw finished();
-            const length = writeSecret(e, this.#secret, passphrase, 0);
-            this.#secret.fill(0);
-            e.memory().set(salt, e.nonce);
-            return [length, id, size, ...costs];
-        };
-        const create = later && passphrase ? 'createLater' : 'create';
-        this.ready = e[create]('sealer', write, (file) => {
-            this.#handle = new Handle(this, e, file, e.call.pld_sealer_free);
-            this.#header = e.memory().slice(e.data, e.data + HEADER) as Bytes;
-            this.#chunk = e.chunk(file, 'sealer', FRAME + size + TAG);
-            if (this.#freed) this.free();
-        });
+        if (e !== undefined) this.ready = this.#create(e, later);
         this.ready?.catch(() => {}); // whoever gave up before does not wait for it
     }
 
-    /** For `Opener.begin`: what comes in has no header. */
-    begin(_bytes: Uint8Array): number {
-        return 0;
+    #create(e: Engine, later = false): Begun {
+        const write = () => {
+            const secret = this.#secret;
+            if (secret === undefined) throw finished();
+            this.#secret = undefined;
+            const length = writeSecret(e, secret, this.#passphrase, 0);
+            secret.fill(0);
+            if (this.#salt !== undefined) e.memory().set(this.#salt, e.nonce);
+            return [length, ...this.#arguments];
+        };
+        const create = later && this.#passphrase ? 'createLater' : 'create';
+        const how = this.#salt === undefined ? 'decoder_new' : 'encoder_new';
+        return e[create](how, write, (file) => this.#keep(e, file));
     }
 
-    /** Takes some of the bytes, for at most one chunk. Returns how many it took. */
-    take(bytes: Uint8Array, emit: Emit): number {
-        this.#begin(emit);
-        // Keep a full chunk until more data comes, because it might be the last.
-        if (this.#length === this.#size && bytes.length > 0) this.#seal(false, emit);
-        const taken = Math.min(bytes.length, this.#size - this.#length);
-        this.#chunk!.set(bytes.subarray(0, taken), FRAME + this.#length);
-        this.#length += taken;
-        return taken;
-    }
-
-    end(emit: Emit): void {
-        this.#begin(emit);
-        this.#seal(true, emit);
-        this.free();
-    }
-
-    #begin(emit: Emit): void {
-        if (this.#header !== undefined) emit(this.#header);
-        this.#header = undefined;
-    }
-
-    #seal(last: boolean, emit: Emit): void {
-        const { engine: e, number } = this.#handle!;
-        const { array } = this.#chunk!;
-        const length = e.check(
-            e.call.pld_sealer_seal(number, this.#length, last ? 1 : 0, array),
-        );
-        this.#length = 0;
-        emit(this.#chunk!.slice(0, length));
-    }
-
-    free(): void {
-        this.#freed = true;
-        this.#secret.fill(0);
-        this.#handle?.free();
-        this.#chunk?.wipe();
-    }
-}
-
-const finished = () => new PalladionError('WRONG_STATE', 'this file failed or is finished');
-
-/** Decrypts a file in pieces. */
-export class Opener {
-    readonly ready: Begun = undefined;
-    readonly #secret: Bytes;
-    readonly #passphrase: boolean;
-    readonly #explain: (error: unknown) => unknown;
-    readonly #limits: [memoryKiB: number, passes: number, lanes: number, workKiB: number];
-    readonly #header = new Uint8Array(HEADER);
-    #handle: Handle | undefined;
-    #chunk: Chunk | undefined;
-    /** The part being collected, its length, and how much of it has arrived. */
-    #part: 'header' | 'frame' | 'rest' | 'failed' = 'header';
-    #wanted = HEADER;
-    #have = 0;
-
-    /** Takes options that were checked, and copies the secret. */
-    constructor(given: DecryptOptions) {
-        this.#limits = kdfLimits(given.limits);
-        const [bytes, passphrase, explain] = secretBytes(given, 'decrypt');
-        this.#secret = copyOf(bytes);
-        this.#explain = explain;
-        this.#passphrase = passphrase;
+    #keep(e: Engine, file: number): void {
+        this.#handle = new Handle(this, e, file, e.call.pld_coder_free, FINISHED);
+        if (this.#freed) this.#handle.free();
     }
 
     /**
-     * Takes the header, or the next part of it, from the start of the bytes. Another thread may
-     * work on a passphrase. Returns how many bytes it took; `take` has the others.
+     * Takes the header, or the next part of it, from the start of the bytes, if it is one of a
+     * passphrase, on which another thread may work. Returns how many bytes it took; `take` has the
+     * others.
      */
     begin(bytes: Uint8Array): number | Promise<number> {
-        if (this.#part !== 'header') return 0;
-        const taken = Math.min(bytes.length, this.#wanted - this.#have);
-        this.#header.set(bytes.subarray(0, taken), this.#have);
-        this.#have += taken;
-        if (this.#have < this.#wanted) return taken;
-        const begun = this.#guarded(() => this.#begin(true));
-        const wrong = (error: unknown) => {
-            throw this.#explain(error);
-        };
-        return begun === undefined ? taken : begun.then(() => taken, wrong);
+        if (!this.#waits) return 0;
+        return this.#guarded((e, file) => {
+            const [taken, ready] = e.push(file, bytes);
+            const begun = ready === LONG ? this.#goOn(e, 'createLater') : undefined;
+            const wrong = (error: unknown) => {
+                throw this.#explain(error);
+            };
+            return begun === undefined ? taken : begun.then(() => taken, wrong);
+        });
     }
 
-    /** Takes some of the bytes, for at most one chunk. Returns how many it took. */
+    #goOn(e: Engine, create: 'create' | 'createLater'): Begun {
+        this.#waits = false;
+        const write = () => [this.#handle!.take()];
+        return e[create]('coder_go_on', write, (file) => this.#keep(e, file));
+    }
+
+    /** Takes some of the bytes, and passes on what is ready. Returns how many it took. */
     take(bytes: Uint8Array, emit: Emit): number {
-        return this.#guarded(() => {
-            let at = 0;
-            let emitted = false;
-            const pass = (text: Bytes) => {
-                emitted = true;
-                emit(text);
-            };
-            while (at < bytes.length && !emitted) {
-                const taken = Math.min(bytes.length - at, this.#wanted - this.#have);
-                const piece = bytes.subarray(at, at + taken);
-                if (this.#part === 'header') {
-                    this.#header.set(piece, this.#have);
-                } else {
-                    this.#chunk!.set(piece, (this.#part === 'frame' ? 0 : FRAME) + this.#have);
-                }
-                this.#have += taken;
-                at += taken;
-                if (this.#have === this.#wanted) this.#step(pass);
-                else if (this.#complete()) this.#frame(); // which reports that nothing may follow
-            }
-            return at;
+        return this.#guarded((e, file) => {
+            const [taken, ready] = e.push(file, bytes);
+            if (ready === LONG) this.#goOn(e, 'create');
+            else if (ready > 0) emit(e.take(file, ready));
+            return taken;
         });
     }
 
     end(emit: Emit): void {
-        this.#guarded(() => {
-            if (this.#part === 'header') this.#step(emit); // a short header, which this reports
-            if (this.#have > 0 || !this.#complete()) this.#step(emit);
+        this.#guarded((e, file) => {
+            e.check(e.call.pld_coder_end(file));
+            for (let ready; (ready = e.check(e.call.pld_coder_ready(file))) > 0; )
+                emit(e.take(file, ready));
             this.free();
         });
     }
 
     /** Runs a step. After a failure, no other step can run. */
-    #guarded<Result>(run: () => Result): Result {
-        if (this.#part === 'failed') throw finished();
+    #guarded<Result>(run: (e: Engine, file: number) => Result): Result {
+        if (this.#freed) throw finished();
         try {
-            return run();
+            if (this.#handle === undefined) this.#create(engineFor(this.#passphrase));
+            const { engine, number } = this.#handle!;
+            return run(engine, number);
         } catch (error) {
             this.free();
             throw this.#explain(error);
         }
     }
 
-    #complete(): boolean {
-        const handle = this.#handle;
-        return (
-            this.#part === 'frame' &&
-            handle !== undefined &&
-            handle.engine.call.pld_opener_complete(handle.number) === 1
-        );
-    }
-
-    /** Works on what was collected. */
-    #step(emit: Emit): void {
-        switch (this.#part) {
-            case 'header': return void this.#begin(false);
-            case 'frame': return this.#frame();
-            case 'rest': return this.#open(emit);
-        }
-    }
-
-    #begin(later: boolean): Begun {
-        const e = engineFor(this.#passphrase);
-        const write = () => {
-            if (this.#part === 'failed') throw finished();
-            e.memory().set(this.#header.subarray(0, this.#have), e.data);
-            const length = writeSecret(e, this.#secret, this.#passphrase, this.#have);
-            this.#secret.fill(0);
-            return [length, this.#have, ...this.#limits];
-        };
-        const create = later && this.#passphrase ? 'createLater' : 'create';
-        return e[create]('opener', write, (file) => {
-            this.#handle = new Handle(this, e, file, e.call.pld_opener_free);
-            const size = e.check(e.call.pld_opener_size(file));
-            this.#chunk = e.chunk(file, 'opener', FRAME + size + TAG);
-            if (this.#part === 'failed') this.free();
-            else this.#collect('frame', FRAME);
-        });
-    }
-
-    #frame(): void {
-        const { engine: e, number } = this.#handle!;
-        const { array } = this.#chunk!;
-        this.#collect('rest', e.check(e.call.pld_opener_frame(number, this.#have, array)));
-    }
-
-    #open(emit: Emit): void {
-        const { engine: e, number } = this.#handle!;
-        const { array } = this.#chunk!;
-        const length = e.check(e.call.pld_opener_open(number, this.#have, array));
-        if (length > 0) emit(this.#chunk!.slice(FRAME, FRAME + length));
-        this.#collect('frame', FRAME);
-    }
-
-    #collect(part: 'frame' | 'rest', wanted: number): void {
-        this.#part = part;
-        this.#wanted = wanted;
-        this.#have = 0;
-    }
-
     free(): void {
-        this.#secret.fill(0);
+        this.#freed = true;
+        this.#secret?.fill(0);
+        this.#secret = undefined;
         this.#handle?.free();
-        this.#chunk?.wipe();
-        this.#part = 'failed';
     }
+}
+
+const finished = () => new PalladionError('WRONG_STATE', FINISHED);
+
+/** Begins to encrypt a file. Takes options that were checked. */
+export function encoder(given: EncryptOptions, later = false): Coder {
+    const id = algorithmId(given.algorithm ?? DEFAULT_ALGORITHM);
+    const size = checkChunkSize(given.chunkSize ?? 1 << 20);
+    const costs = kdfCosts(given.kdf, given.limits);
+    const salt = randomBytes(32);
+    return new Coder(secretBytes(given, 'encrypt'), [id, size, ...costs], salt, later);
+}
+
+/** Begins to decrypt a file. Takes options that were checked. */
+export function decoder(given: DecryptOptions): Coder {
+    const limits = kdfLimits(given.limits);
+    return new Coder(secretBytes(given, 'decrypt'), limits);
 }
 
 /** What a file takes and gives as a stream. An error of a TransformStream discards what waits for
  * its reader, so this goes on to the next chunk once the reader has taken the last.
  */
-function transform(file: Sealer | Opener): FileTransform {
+function transform(file: Coder): FileTransform {
     let finished = false;
     /** Whether a chunk waits for the reader, and what to do when it asks for more. */
     let full = false;
@@ -567,7 +466,7 @@ function transform(file: Sealer | Opener): FileTransform {
  * A stream is for one file. A stream that fails or is aborted leaves its target without an end.
  */
 export function encryptStream(options: EncryptOptions): FileTransform {
-    return transform(new Sealer(fileOptions(options, ENCRYPT_OPTIONS), true));
+    return transform(encoder(fileOptions(options, ENCRYPT_OPTIONS), true));
 }
 
 /**
@@ -577,7 +476,7 @@ export function encryptStream(options: EncryptOptions): FileTransform {
  * file.
  */
 export function decryptStream(options: DecryptOptions): FileTransform {
-    return transform(new Opener(fileOptions(options, DECRYPT_OPTIONS)));
+    return transform(decoder(fileOptions(options, DECRYPT_OPTIONS)));
 }
 
 function concatenate(pieces: Bytes[]): Bytes {
@@ -590,7 +489,7 @@ function concatenate(pieces: Bytes[]): Bytes {
     return whole;
 }
 
-function whole(file: Sealer | Opener, input: BytesLike, what: string): Bytes {
+function whole(file: Coder, input: BytesLike, what: string): Bytes {
     const pieces: Bytes[] = [];
     try {
         // Look again: what read the options may have taken the bytes away.
@@ -605,7 +504,7 @@ function whole(file: Sealer | Opener, input: BytesLike, what: string): Bytes {
 }
 
 async function wholeLater(
-    file: Sealer | Opener,
+    file: Coder,
     input: BytesLike,
     what: string,
     signal: AbortSignal | undefined,
@@ -623,12 +522,12 @@ async function wholeLater(
 export function encryptFile(plaintext: BytesLike, options: EncryptOptions): Bytes {
     toBytes(plaintext, 'plaintext'); // before Argon2id runs
     const given = fileOptions(options, ENCRYPT_OPTIONS);
-    return whole(new Sealer(given), plaintext, 'plaintext');
+    return whole(encoder(given), plaintext, 'plaintext');
 }
 
 /** Decrypts a whole file in memory. With a passphrase, it takes as long as Argon2id. */
 export function decryptFile(file: BytesLike, options: DecryptOptions): Bytes {
-    return whole(new Opener(fileOptions(options, DECRYPT_OPTIONS)), file, 'file');
+    return whole(decoder(fileOptions(options, DECRYPT_OPTIONS)), file, 'file');
 }
 
 /**
@@ -644,7 +543,7 @@ export async function encryptFileAsync(
     toBytes(plaintext, 'plaintext');
     const given = fileOptions(options, [...ENCRYPT_OPTIONS, 'signal']);
     const signal = checkSignal(given.signal);
-    return wholeLater(new Sealer(given, true), plaintext, 'plaintext', signal);
+    return wholeLater(encoder(given, true), plaintext, 'plaintext', signal);
 }
 
 /** Decrypts a whole file in memory, as {@link encryptFileAsync} encrypts it. */
@@ -654,7 +553,7 @@ export async function decryptFileAsync(
 ): Promise<Bytes> {
     const given = fileOptions(options, [...DECRYPT_OPTIONS, 'signal']);
     const signal = checkSignal(given.signal);
-    return wholeLater(new Opener(given), file, 'file', signal);
+    return wholeLater(decoder(given), file, 'file', signal);
 }
 
 /**

@@ -1,11 +1,11 @@
 /** The native addon. `src/native.rs` is its other side. */
-import { copyOf, isShared, newZeros } from './bytes.js';
+import { copyOf, isShared, newOutput, newZeros, type Bytes } from './bytes.js';
 import {
     Chunk,
     Engine,
     type Call,
     type Calls,
-    type FileKind,
+    type Creation,
     type Message,
     type Places,
 } from './engine.js';
@@ -23,8 +23,10 @@ export interface Addon extends Calls, Places {
     readonly pld_session_new_array: Call;
     readonly pld_session_encrypt_arrays: Call;
     readonly pld_mac_update_array: Call;
-    readonly pld_sealer_new_later: LaterCall;
-    readonly pld_opener_new_later: LaterCall;
+    readonly pld_coder_push: Call;
+    readonly pld_coder_take: Call;
+    readonly pld_encoder_new_later: LaterCall;
+    readonly pld_coder_go_on_later: LaterCall;
     readonly pld_reader_new_later: LaterCall;
 }
 
@@ -108,7 +110,7 @@ export class Native extends Engine {
     }
 
     override createLater(
-        kind: FileKind,
+        how: Exclude<Creation, 'decoder_new'>,
         write: () => number[],
         made: (file: number) => void,
     ): Promise<void> {
@@ -122,12 +124,27 @@ export class Native extends Engine {
                             reject(error);
                         }
                     };
-                    this.check(this.call[`pld_${kind}_new_later`](...write(), done));
+                    this.check(this.call[`pld_${how}_later`](...write(), done));
                 }),
         );
     }
 
-    chunk(_file: number, _kind: FileKind, length: number): Chunk {
+    push(file: number, bytes: Uint8Array): [number, number] {
+        const copy = isShared(bytes) ? copyOf(bytes.subarray(0, this.room)) : undefined;
+        try {
+            return [this.check(this.call.pld_coder_push(file, copy ?? bytes)), this.long];
+        } finally {
+            copy?.fill(0);
+        }
+    }
+
+    take(file: number, length: number): Bytes {
+        const output = newOutput(length);
+        this.check(this.call.pld_coder_take(file, output));
+        return output;
+    }
+
+    chunk(_file: number, length: number): Chunk {
         return new Chunk(this, 0, newZeros(length));
     }
 }

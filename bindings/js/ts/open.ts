@@ -124,7 +124,7 @@ class Reader implements OpenFile {
         this.#handle = new Handle(this, engine, file, engine.call.pld_reader_free, CLOSED);
         this.chunkSize = engine.check(engine.call.pld_reader_size(file));
         const text = Math.min(this.chunkSize, source.size);
-        this.#chunk = engine.chunk(file, 'reader', FRAME + text + TAG);
+        this.#chunk = engine.chunk(file, FRAME + text + TAG);
     }
 
     /** Verifies that the file ends where it should. */
@@ -410,7 +410,7 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
             return [length, header.length, ...limits];
         };
         const create = passphrase ? 'createLater' : 'create';
-        const begun = e[create]('reader', write, (number) => {
+        const begun = e[create]('reader_new', write, (number) => {
             reader = new Reader(file, e, number);
             if (signal.aborted) reader.close();
         });

@@ -2,11 +2,12 @@
 import { describe, toBytes, typeName, type Bytes, type BytesLike } from './bytes.js';
 import { PalladionError } from './errors.js';
 import {
+    decoder,
     DECRYPT_OPTIONS,
+    encoder,
     ENCRYPT_OPTIONS,
     fileOptions,
-    Opener,
-    Sealer,
+    type Coder,
     type DecryptOptions,
     type EncryptOptions,
     type Secret,
@@ -88,7 +89,7 @@ async function convert<Options extends Secret & OutputOptions>(
     target: FilePath,
     options: Options,
     names: string[],
-    make: (given: Options) => Sealer | Opener,
+    make: (given: Options) => Coder,
 ): Promise<void> {
     if (files === undefined) {
         throw new PalladionError(
@@ -99,7 +100,7 @@ async function convert<Options extends Secret & OutputOptions>(
     }
     let input = isPath(source) ? undefined : takeInput(source, files);
     let created: Promise<Output> | undefined;
-    let file: Sealer | Opener | undefined;
+    let file: Coder | undefined;
     try {
         const given = fileOptions(options, [...names, ...OUTPUT_OPTIONS]);
         const { overwrite = false, onProgress } = given;
@@ -174,7 +175,7 @@ export async function encryptFileTo(
     target: FilePath,
     options: EncryptOptions & OutputOptions,
 ): Promise<void> {
-    return convert(source, target, options, ENCRYPT_OPTIONS, (given) => new Sealer(given, true));
+    return convert(source, target, options, ENCRYPT_OPTIONS, (given) => encoder(given, true));
 }
 
 /**
@@ -186,5 +187,5 @@ export async function decryptFileTo(
     target: FilePath,
     options: DecryptOptions & OutputOptions,
 ): Promise<void> {
-    return convert(source, target, options, DECRYPT_OPTIONS, (given) => new Opener(given));
+    return convert(source, target, options, DECRYPT_OPTIONS, decoder);
 }

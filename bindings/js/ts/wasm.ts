@@ -1,6 +1,6 @@
 /** The WebAssembly module: which build can run here, and its instances. */
 import { toBytes, typeName, type Bytes, type BytesLike } from './bytes.js';
-import { Chunk, Engine, type Build, type Call, type Calls, type FileKind } from './engine.js';
+import { Chunk, Engine, type Build, type Call, type Calls } from './engine.js';
 import { PalladionError } from './errors.js';
 import type { ModuleSource } from './types.js';
 import { VERSION } from './version.js';
@@ -18,8 +18,10 @@ interface Exports extends Calls {
     readonly pld_alloc: Call;
     readonly pld_free: Call;
     readonly pld_session_new_at: Call;
-    readonly pld_sealer_chunk: Call;
-    readonly pld_opener_chunk: Call;
+    readonly pld_coder_room: Call;
+    readonly pld_coder_filled: Call;
+    readonly pld_coder_bytes: Call;
+    readonly pld_coder_consume: Call;
     readonly pld_reader_chunk: Call;
 }
 
@@ -99,8 +101,28 @@ export class Wasm extends Engine {
         }
     }
 
-    chunk(file: number, kind: FileKind): Chunk {
-        return new Chunk(this, this.check(this.call[`pld_${kind}_chunk`](file)));
+    push(file: number, bytes: Uint8Array): [number, number] {
+        let at = 0;
+        while (at < bytes.length) {
+            const room = this.check(this.call.pld_coder_room(file));
+            if (room === 0) break;
+            const piece = bytes.subarray(at, at + room);
+            this.memory().set(piece, this.long);
+            this.check(this.call.pld_coder_filled(file, piece.length));
+            at += piece.length;
+        }
+        return [at, this.check(this.call.pld_coder_ready(file))];
+    }
+
+    take(file: number, length: number): Bytes {
+        const start = this.check(this.call.pld_coder_bytes(file));
+        const bytes = this.read(start, start + length) as Bytes;
+        this.call.pld_coder_consume(file);
+        return bytes;
+    }
+
+    chunk(file: number): Chunk {
+        return new Chunk(this, this.check(this.call.pld_reader_chunk(file)));
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use palladion_file::sans_io::Sealer;
+use palladion_file::sans_io::ChunkOpener;
 use palladion_file::{DecryptReader, Error, HEADER_LEN, ReadAt, SeekReader};
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -343,7 +343,8 @@ fn read_ahead(
 ) -> Result<(), Error> {
     let Source::Object(object) = reader.get_ref() else { return Ok(()) };
     let range = reader.fetch(plaintext);
-    let chunk_len = (Sealer::FRAME_LEN + reader.chunk_size().bytes() + Sealer::TAG_LEN) as u64;
+    let text_len = reader.chunk_size().bytes();
+    let chunk_len = (ChunkOpener::FRAME_LEN + text_len + ChunkOpener::TAG_LEN) as u64;
     if range.end - range.start <= chunk_len {
         return Ok(());
     }

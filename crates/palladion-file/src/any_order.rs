@@ -6,7 +6,7 @@ use std::ops::Range;
 use palladion::Algorithm;
 
 use crate::chunk::{Chunk, ChunkSize, FRAME_LEN, Place};
-use crate::cipher::Cipher;
+use crate::cipher::{Cipher, TAG_LEN};
 use crate::error::Error;
 use crate::header::{HEADER_LEN, Header};
 use crate::kdf::KdfLimits;
@@ -253,6 +253,11 @@ pub struct ChunkOpener {
 }
 
 impl ChunkOpener {
+    /// Bytes before the text of a chunk.
+    pub const FRAME_LEN: usize = FRAME_LEN;
+    /// Bytes after it.
+    pub const TAG_LEN: usize = TAG_LEN;
+
     /// The algorithm of the file.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {

@@ -9,7 +9,7 @@ use crate::error::Error;
 pub(crate) const TAG_LEN: usize = 32;
 pub(crate) type Tag = [u8; TAG_LEN];
 
-/// A cipher with its key. It is in a box, so that a file that is moved leaves no copy of the key.
+/// A cipher with its key. It is in a box, because every move would leave a copy of the key behind.
 pub(crate) struct Cipher(Box<any::Cipher>);
 
 impl fmt::Debug for Cipher {

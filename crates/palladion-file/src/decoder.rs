@@ -11,6 +11,7 @@ use crate::chunk::{self, Chunk, FRAME_LEN, Place};
 use crate::cipher::Cipher;
 use crate::error::Error;
 use crate::header::HEADER_LEN;
+use crate::io::Reason;
 use crate::kdf::KdfLimits;
 use crate::secret::{OwnedSecret, Secret};
 use crate::start::{End, Start};
@@ -228,7 +229,7 @@ impl Decoder {
                 Part::Frame
             }
             _ => {
-                let error = io::Error::other("an earlier read of this file failed");
+                let error = io::Error::other(Reason("an earlier read of this file failed"));
                 return Err(Error::Read(error));
             }
         };

@@ -12,6 +12,7 @@ use crate::chunk::{self, Chunk, ChunkSize, Cut, FRAME_LEN, OVERHEAD};
 use crate::cipher::{Cipher, TAG_LEN};
 use crate::error::Error;
 use crate::header::Header;
+use crate::io::Reason;
 use crate::kdf::KdfParams;
 use crate::secret::Secret;
 use crate::slots::NewSlot;
@@ -244,7 +245,7 @@ impl Encoder {
             if self.text_is_taken() || self.len == 0 && self.cut.has_begun() {
                 self.failed = true;
                 let text = "an earlier write failed and was not repeated";
-                return Err(Error::Write(io::Error::other(text)));
+                return Err(Error::Write(io::Error::other(Reason(text))));
             }
             if self.text.is_none() {
                 self.text = Some(memory(OVERHEAD)?); // an empty file
@@ -412,12 +413,12 @@ impl Encoder {
 
 #[cold]
 fn failed() -> Error {
-    Error::Write(io::Error::other("an earlier write failed, so the file has no valid end"))
+    Error::Write(io::Error::other(Reason("an earlier write failed, so the file has no valid end")))
 }
 
 #[cold]
 fn ended() -> Error {
-    Error::Write(io::Error::new(ErrorKind::InvalidInput, "the file was ended"))
+    Error::Write(io::Error::new(ErrorKind::InvalidInput, Reason("the file was ended")))
 }
 
 fn memory(len: usize) -> Result<Buffer, Error> {

@@ -7,7 +7,7 @@ use palladion::{Algorithm, Tag};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
-use crate::chunk::{ChunkSize, Place};
+use crate::chunk::ChunkSize;
 use crate::cipher::Cipher;
 use crate::error::Error;
 use crate::io::read_full;
@@ -262,11 +262,6 @@ impl Header {
             Some(&byte) => Err(unsupported("reserved byte", byte)),
             None => Ok(Self { bytes, algorithm, chunk_size, secret }),
         }
-    }
-
-    /// The place of the first chunk, right after the header.
-    pub fn first_chunk(&self) -> Place {
-        Place::new(self.chunk_size, 0, HEADER_LEN as u64)
     }
 
     /// The cipher for the chunks, if the header commits to this secret, or to one of a keyring.

@@ -1,6 +1,7 @@
 //! Reading that is not interrupted.
 
 use std::io::{self, ErrorKind, Read};
+use std::{error, fmt};
 
 use crate::error::Error;
 
@@ -26,3 +27,21 @@ pub(crate) fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
         }
     }
 }
+
+/// The reason of an [`io::Error`]. Unlike that of a text, its `Debug` does not escape characters,
+/// so WebAssembly needs no tables of Unicode for it.
+pub(crate) struct Reason(pub &'static str);
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl fmt::Debug for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl error::Error for Reason {}

@@ -94,7 +94,8 @@ impl MasterKey {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         // The digits are found by their position. Only `decode` looks at them, in constant time.
         let line = without_comments(text);
-        let before = &text[..text.len() - line.len()];
+        // This never fails. An index would format the text with `Debug` if it did: see `Reason`.
+        let before = text.get(..text.len() - line.len()).unwrap_or_default();
         let line = line.strip_prefix(KEY_FILE_PREFIX).ok_or_else(|| {
             if text.contains('\0') { KeyFileError::NotUtf8 } else { KeyFileError::NoKey }
         })?;

@@ -18,11 +18,15 @@ pub enum Secret<'a> {
     Keyring(&'a Keyring),
 }
 
+/// Whether key slots can be opened. The WebAssembly of JavaScript, which does not, has no code of
+/// them.
+pub(crate) const SLOTS: bool = !cfg!(palladion_no_slots);
+
 impl<'a> Secret<'a> {
     /// What opens key slots, if that was asked for.
     pub(crate) fn keyring_for_slots(self) -> Option<&'a Keyring> {
         match self {
-            Secret::Keyring(keyring) if keyring.opens_slots => Some(keyring),
+            Secret::Keyring(keyring) if keyring.opens_slots && SLOTS => Some(keyring),
             _ => None,
         }
     }

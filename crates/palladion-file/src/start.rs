@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::header::{HEADER_LEN, Header};
 use crate::io::read_full;
 use crate::kdf::{KdfLimits, KdfParams};
-use crate::secret::Secret;
+use crate::secret::{SLOTS, Secret};
 use crate::slots::copies::check_same_beginning;
 use crate::slots::head::{Head, NewSlot, has_checksum};
 use crate::slots::keyring::FileKey;
@@ -62,7 +62,7 @@ pub(crate) struct Start {
 }
 
 /// What follows the last chunk: nothing, or the spare of this head.
-pub(crate) struct End(Option<(Head, FileKey)>);
+pub(crate) struct End(Option<Box<(Head, FileKey)>>);
 
 impl Start {
     /// Returns how long the start is, as far as its first bytes tell.
@@ -84,7 +84,7 @@ impl Start {
                 let head = Head::parse(bytes)?;
                 let file_key = head.open(keyring, limits)?;
                 let cipher = header.open_with(file_key.as_bytes())?;
-                (cipher.expect("the head was verified"), End(Some((head, file_key))))
+                (cipher.expect("the head was verified"), End(Some(Box::new((head, file_key)))))
             }
             _ => (header.open(secret, limits)?, End(None)),
         };
@@ -112,7 +112,7 @@ impl Start {
 
     /// The place of the first chunk.
     pub fn first_chunk(&self) -> Place {
-        let start = self.end.0.as_ref().map_or(HEADER_LEN, |(head, _)| head.as_bytes().len());
+        let start = self.end.0.as_deref().map_or(HEADER_LEN, |(head, _)| head.as_bytes().len());
         Place::new(self.chunk_size, 0, start as u64)
     }
 }
@@ -124,7 +124,7 @@ impl End {
     }
 
     fn spare_len(&self) -> usize {
-        self.0.as_ref().map_or(0, |(head, _)| head.as_bytes().len())
+        self.0.as_deref().map_or(0, |(head, _)| head.as_bytes().len())
     }
 
     /// Says what the bytes after the last chunk are, which begin at `offset`. They are fewer than
@@ -133,7 +133,7 @@ impl End {
         if bytes.len() > self.spare_len() {
             return Err(Error::TrailingData { offset: offset + self.spare_len() as u64 });
         }
-        let Some((head, file_key)) = &self.0 else { return Ok(None) };
+        let Some((head, file_key)) = self.0.as_deref().filter(|_| SLOTS) else { return Ok(None) };
         if bytes == head.as_bytes() {
             return Ok(Some(Spare::Same));
         }

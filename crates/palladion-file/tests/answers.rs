@@ -3,13 +3,15 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-use palladion_file::sans_io::{Opener, Opening};
+use palladion_file::sans_io::Opening;
 use palladion_file::{
     DecryptReader, Decryptor, Error, KdfLimits, MasterKey, Passphrase, Secret, SeekReader,
 };
 
 use crate::common::threads;
+use crate::engine::decode;
 use crate::file_answers::{Answers, File, name, plaintext};
+use crate::random::Random;
 
 fn inner(error: io::Error) -> Error {
     error.downcast().unwrap()
@@ -47,22 +49,6 @@ pub fn middle<R>(
     (format!("ok:{len}"), chunks)
 }
 
-fn opener(secret: Secret<'_>, file: &[u8]) -> (Vec<u8>, Result<(), Error>) {
-    let (mut released, mut file) = (Vec::new(), file.to_vec());
-    let mut take = |len: usize| file.drain(..len.min(file.len())).collect::<Vec<_>>();
-    let end = Opener::new(secret, &KdfLimits::default(), &take(128)).and_then(|mut opener| {
-        loop {
-            let frame = take(Opener::FRAME_LEN);
-            if frame.is_empty() && opener.is_complete() {
-                return Ok(());
-            }
-            let rest = opener.frame(&frame)?;
-            released.extend_from_slice(opener.open(&mut take(rest))?);
-        }
-    });
-    (released, end)
-}
-
 fn readers(secret: Secret<'_>, file: &File) {
     let bytes = &file.bytes[..];
     for n in [1, 3] {
@@ -74,8 +60,8 @@ fn readers(secret: Secret<'_>, file: &File) {
     let end = DecryptReader::new(secret, bytes)
         .and_then(|mut reader| reader.read_to_end(&mut out).map(drop).map_err(inner));
     assert_eq!(start(&out, end), file.start, "DecryptReader: {}", file.name);
-    let (out, end) = opener(secret, bytes);
-    assert_eq!(start(&out, end), file.start, "Opener: {}", file.name);
+    let (out, end) = decode(&mut Random(1), secret, bytes);
+    assert_eq!(start(&out, end.map(drop)), file.start, "Decoder: {}", file.name);
 
     let expected = (file.middle.clone(), file.chunks.clone());
     let answers = middle(

@@ -4,7 +4,6 @@
 use std::io::{self, Read};
 
 use crate::common::*;
-use palladion_file::sans_io::Opener;
 use palladion_file::{
     Algorithm, DecryptReader, Decryptor, Encryptor, Error, KdfLimits, KdfParams, MasterKey,
     Passphrase, SeekReader,
@@ -454,42 +453,4 @@ fn every_error_tells() {
     assert!(cut.hint().unwrap().contains("incomplete"));
     let io: std::io::Error = cut.into();
     assert_eq!(io.kind(), std::io::ErrorKind::UnexpectedEof);
-}
-
-#[test]
-fn an_opener_tells_what_the_header_says() {
-    for algorithm in Algorithm::ALL {
-        let file = encrypt_streaming(algorithm, b"");
-        let opener = Opener::new(&key(), &KdfLimits::default(), &file[..HEADER]).unwrap();
-        assert_eq!(opener.algorithm(), algorithm);
-        assert_eq!(opener.chunk_size().bytes(), CHUNK);
-    }
-}
-
-/// Whoever skips a damaged chunk has no complete file at the end.
-#[test]
-fn an_opener_that_failed_is_never_complete() {
-    let all = |file: &[u8]| {
-        let (header, mut file) = file.split_at(HEADER);
-        let key = key();
-        let mut opener = Opener::new(&key, &KdfLimits::default(), header).unwrap();
-        let mut opened = 0;
-        while !file.is_empty() {
-            let (frame, after) = file.split_at(file.len().min(Opener::FRAME_LEN));
-            let Ok(len) = opener.frame(frame) else { break };
-            let (rest, after) = after.split_at(after.len().min(len));
-            opened += opener.open(&mut rest.to_vec()).map_or(0, <[u8]>::len);
-            file = after;
-        }
-        (opened, opener.is_complete())
-    };
-    let sound = encrypt(&text(LEN));
-    assert_eq!(all(&sound), (LEN, true));
-    let mut damaged = sound.clone();
-    damaged[HEADER + 100] ^= 1;
-    assert_eq!(all(&damaged), (LEN - CHUNK, false));
-    let without = [&sound[..HEADER], &sound[HEADER + CHUNK + OVERHEAD..]].concat();
-    assert_eq!(all(&without), (0, false));
-    assert_eq!(all(&sound[..sound.len() - 1]), (2 * CHUNK, false));
-    assert_eq!(all(&[&sound[..], b"x"].concat()), (LEN, false));
 }

@@ -1,11 +1,9 @@
 //! What goes in comes out, whatever the size, the pieces, the threads and the algorithm.
 
 use std::io::{self, Read, Write};
-use std::panic::{self, AssertUnwindSafe};
 
 use crate::common::*;
 use crate::random::{Random, with_new_seeds};
-use palladion_file::sans_io::Sealer;
 use palladion_file::{
     Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, MasterKey, Passphrase,
 };
@@ -85,50 +83,6 @@ fn adapters_speak_the_same_format() {
         }
         assert_eq!(out, text);
     });
-}
-
-/// Seals chunks of these lengths, the last as the last; returns the file.
-fn seal_chunks(lens: &[usize]) -> Vec<u8> {
-    let salt = *MasterKey::generate().unwrap().as_bytes();
-    let (mut sealer, header) =
-        Sealer::new(&key(), Algorithm::Aegis256X2, ChunkSize::MIN, cheap(), &salt).unwrap();
-    let mut file = header.to_vec();
-    let text = text(lens.iter().sum());
-    let mut rest = &text[..];
-    for (i, &len) in lens.iter().enumerate() {
-        let start = file.len();
-        file.extend([0; Sealer::FRAME_LEN]);
-        file.extend_from_slice(rest.split_off(..len).unwrap());
-        file.extend([0; Sealer::TAG_LEN]);
-        sealer.seal(&mut file[start..], i + 1 == lens.len()).unwrap();
-    }
-    file
-}
-
-#[test]
-fn a_sealer_speaks_the_same_format() {
-    for len in (0..3).chain(CHUNK - 1..CHUNK + 2).chain(3 * CHUNK - 1..3 * CHUNK + 2) {
-        let mut lens = vec![CHUNK; len.saturating_sub(1) / CHUNK];
-        lens.push(len - lens.len() * CHUNK);
-        let (out, result) = decrypt(&seal_chunks(&lens));
-        assert!(result.is_ok(), "{len} bytes: {result:?}");
-        assert_eq!(out, text(len));
-    }
-}
-
-/// No sealer makes a file that nobody can open.
-#[test]
-fn a_sealer_refuses_chunks_that_cannot_come() {
-    for lens in [&[CHUNK - 1, 1][..], &[0, 0], &[CHUNK, 0], &[CHUNK + 1]] {
-        assert!(panic::catch_unwind(|| seal_chunks(lens)).is_err(), "{lens:?}");
-    }
-    let salt = [1; 32];
-    let (mut sealer, _) =
-        Sealer::new(&key(), Algorithm::Aegis256X2, ChunkSize::MIN, cheap(), &salt).unwrap();
-    let mut chunk = vec![0; Sealer::FRAME_LEN + CHUNK + Sealer::TAG_LEN];
-    sealer.seal(&mut chunk, true).unwrap();
-    let after_the_last = AssertUnwindSafe(|| sealer.seal(&mut chunk, true));
-    assert!(panic::catch_unwind(after_the_last).is_err());
 }
 
 #[test]

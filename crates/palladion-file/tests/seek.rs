@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::*;
 use crate::random::{Random, with_new_seeds};
-use palladion_file::sans_io::{Layout, Opening, Sealer};
+use palladion_file::sans_io::{Encoder, Layout, Opening};
 use palladion_file::{
     Algorithm, ChunkSize, EncryptWriter, Encryptor, Error, KdfLimits, ReadAt, SeekReader,
 };
@@ -435,12 +435,13 @@ fn chunks_in_longer_and_shorter_buffers() {
 #[test]
 fn another_last_chunk() {
     let sealed = |len: usize| {
-        let (size, salt) = (ChunkSize::MIN, [5; 32]);
-        let sealer = Sealer::new(&key(), Algorithm::default(), size, cheap(), &salt);
-        let (mut sealer, header) = sealer.unwrap();
-        let mut chunk = vec![0; len + OVERHEAD];
-        sealer.seal(&mut chunk, true).unwrap();
-        (header, chunk)
+        let (algorithm, size) = (Algorithm::default(), ChunkSize::MIN);
+        let mut encoder = Encoder::with_salt(&key(), algorithm, size, cheap(), &[5; 32]).unwrap();
+        encoder.push(&text(len)).unwrap();
+        let header = encoder.ready().unwrap().to_vec();
+        encoder.consume(HEADER);
+        encoder.end().unwrap();
+        (header, encoder.ready().unwrap().to_vec())
     };
     let (header, mut chunk) = sealed(100);
     let len = (HEADER + chunk.len()) as u64;

@@ -1,7 +1,7 @@
 //! The library reads what the reference writes, which is written from `docs/file-format.md`, and
 //! the test vectors there are right.
 
-use palladion_file::sans_io::Sealer;
+use palladion_file::sans_io::Encoder;
 use palladion_file::{
     Algorithm, ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, KdfParams, Mac, MasterKey,
     Passphrase,
@@ -120,7 +120,7 @@ fn empty_passphrase() {
         Encryptor::new(&empty).run(&b"text"[..], &mut plaintext).map(drop),
         EncryptWriter::new(&empty, &mut plaintext).map(drop),
         EncryptWriter::with(&empty, algorithm, size, kdf, &mut plaintext).map(drop),
-        Sealer::new(&empty, algorithm, size, kdf, &SALT).map(drop),
+        Encoder::with_salt(&empty, algorithm, size, kdf, &SALT).map(drop),
     ];
     for result in refused {
         assert!(matches!(result, Err(Error::EmptyPassphrase)), "{result:?}");

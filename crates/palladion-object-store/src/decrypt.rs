@@ -11,13 +11,13 @@ use object_store::Result;
 use object_store::path::Path;
 use palladion::Buffer;
 use palladion_file::Error;
-use palladion_file::sans_io::{ChunkOpener, Decoder, Layout, Opener};
+use palladion_file::sans_io::{ChunkOpener, Decoder, Layout};
 
 use crate::blocking::{self, SHORT};
 use crate::error::failed;
 
 /// Bytes before the plaintext of a chunk.
-const FRAME_LEN: usize = Opener::FRAME_LEN;
+const FRAME_LEN: usize = ChunkOpener::FRAME_LEN;
 
 /// Collects what a stream delivers in pieces.
 pub(crate) struct Reader {
