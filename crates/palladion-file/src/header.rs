@@ -127,6 +127,11 @@ impl Header {
         self.bytes[SALT].try_into().expect("32 bytes")
     }
 
+    /// The checksum of the rest, by which a header is told from all others.
+    pub fn checksum(&self) -> &[u8; 32] {
+        self.bytes[BEFORE_CHECKSUM..].try_into().expect("32 bytes")
+    }
+
     pub fn has_slots(&self) -> bool {
         self.secret.is_none()
     }
