@@ -32,8 +32,8 @@ const ATTEMPTS: usize = 4;
 /// The longest object of which the last attempt reads all for a range. A longer one does not change
 /// so often: perhaps the store does not understand conditions.
 const WHOLE: u64 = 64 << 20;
-/// The most requests of `get_ranges` at the same time.
-const PARALLEL: usize = 10;
+/// The most requests of `get_ranges`, and of a list, at the same time.
+pub(crate) const PARALLEL: usize = 10;
 /// Bytes that cost about as much as a request.
 const REQUEST: u64 = OBJECT_STORE_COALESCE_DEFAULT;
 
@@ -354,19 +354,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
 
     /// Gets the header of an object, if the caller's conditions hold.
     async fn start(&self, location: &Path, options: &GetOptions) -> Result<Option<Start>> {
-        let first = GetRange::Bounded(0..Opening::START_LEN as u64);
-        let first = GetOptions { range: Some(first), head: false, ..options.clone() };
-        let result = match self.inner.get_opts(location, first).await {
-            // An empty object has no first bytes.
-            Err(error @ Error::Generic { .. }) => {
-                let head = GetOptions { range: None, head: true, ..options.clone() };
-                match self.inner.get_opts(location, head).await {
-                    Ok(result) if result.meta.size == 0 => result,
-                    _ => return Err(error),
-                }
-            }
-            result => result?,
-        };
+        let result = first_bytes(&*self.inner, location, options, Opening::START_LEN).await?;
         let (answer, mut reader) = Answer::split(result);
         let mut header = vec![0; Opening::START_LEN];
         let filled = reader.fill(&mut header).await?;
@@ -505,6 +493,28 @@ impl<T: ObjectStore> EncryptedStore<T> {
         });
         let pieces: Vec<Option<_>> = pieces.buffered(PARALLEL).try_collect().await?;
         Ok(pieces.into_iter().collect())
+    }
+}
+
+/// Gets so many bytes from the start of an object, or fewer if it is shorter.
+pub(crate) async fn first_bytes(
+    inner: &impl ObjectStore,
+    location: &Path,
+    options: &GetOptions,
+    len: usize,
+) -> Result<GetResult> {
+    let first = GetRange::Bounded(0..len as u64);
+    let first = GetOptions { range: Some(first), head: false, ..options.clone() };
+    match inner.get_opts(location, first).await {
+        // An empty object has no first bytes.
+        Err(error @ Error::Generic { .. }) => {
+            let head = GetOptions { range: None, head: true, ..options.clone() };
+            match inner.get_opts(location, head).await {
+                Ok(result) if result.meta.size == 0 => Ok(result),
+                _ => Err(error),
+            }
+        }
+        result => result,
     }
 }
 
