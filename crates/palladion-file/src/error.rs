@@ -18,8 +18,8 @@ pub enum Error {
     HeaderDamaged,
     /// The file has a version of the format that this library does not support.
     UnsupportedVersion(u8),
-    /// The header is intact but has a value that this library does not support, or a reader was not
-    /// asked to support: key source 2, a file with [key slots](crate::slots).
+    /// The header is intact but has a value that this library does not support, or that was not
+    /// asked for: key source 2, a file with [key slots](crate::slots), or 0 and 1, a file without.
     UnsupportedHeader {
         /// The field.
         field: &'static str,
@@ -114,6 +114,9 @@ impl Error {
                 "whoever can open such a file can also have written it, so only programs that \
                  ask for it open it"
             }
+            Error::UnsupportedHeader { field: "key source", value: 0 | 1 } => {
+                "encrypt it again, with key slots"
+            }
             Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => {
                 "a newer release of palladion may be able to read it"
             }
@@ -163,6 +166,9 @@ impl fmt::Display for Error {
             }
             Error::UnsupportedHeader { field: "key source", value: 2 } => {
                 write!(f, "the file has key slots, which this reader does not open")
+            }
+            Error::UnsupportedHeader { field: "key source", value: 0 | 1 } => {
+                write!(f, "the file has no key slots")
             }
             Error::UnsupportedHeader { field, value } => {
                 write!(f, "the header has an unsupported {field}: {value}")
