@@ -108,7 +108,8 @@ impl Error {
             Error::NotPalladion => "it may be encrypted with another program, or not encrypted",
             Error::HeaderDamaged => {
                 "the file is damaged, perhaps by a transfer in text mode: \
-                 fetch it again in binary mode"
+                 fetch it again in binary mode; if it has key slots, a reader that can seek also \
+                 tries the copy at its end"
             }
             Error::UnsupportedHeader { field: "key source", value: 2 } => {
                 "whoever can open such a file can also have written it, so only programs that \
@@ -124,7 +125,11 @@ impl Error {
             Error::WrongPassphrase => {
                 "the file itself looks sound: try other passphrases, and mind capitals and spaces"
             }
-            Error::NoSlot => "the file itself looks sound: try the other secrets that you have",
+            Error::NoSlot => {
+                "the file itself looks sound: try the other secrets that you have; after an \
+                 interrupted change of its slots, a reader that can seek also tries the copy at \
+                 its end"
+            }
             Error::NoRoomForSlots { .. } => "make a new file with more room, or use fewer slots",
             Error::NeedsKey => "give the key file instead of a passphrase",
             Error::NeedsPassphrase => "give the passphrase instead of a key file",

@@ -142,6 +142,29 @@ fn slots_are_opened_only_if_asked() {
     assert!(SeekReader::new(&keyring.open_slots(), bytes).is_ok());
 }
 
+/// Readers from the start cannot try the copy at the end, so their errors name it.
+#[test]
+fn a_damaged_head_beside_an_intact_copy() {
+    let key = MasterKey::from([1; 32]);
+    let ring = Keyring::default().key(key.clone()).open_slots();
+    let mut file = Vec::new();
+    Encryptor::with_slots(&[NewSlot::Key(&key)]).run(&b"text"[..], &mut file).unwrap();
+    for at in [50, 200] {
+        let mut damaged = file.clone();
+        damaged[at] ^= 1;
+        for (reader, (_, result)) in from_start(&mut Random(1), &ring, &damaged) {
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::HeaderDamaged), "{reader}: {error}");
+            assert!(error.hint().unwrap().contains("the copy at its end"), "{reader}");
+        }
+        assert_eq!(SeekReader::new(&ring, &damaged).unwrap().len(), 4);
+    }
+    let stranger = Keyring::default().key([2; 32].into()).open_slots();
+    let error = Decryptor::new(&stranger).run(&file[..], Vec::new()).unwrap_err();
+    assert!(matches!(error, Error::NoSlot));
+    assert!(error.hint().unwrap().contains("the copy at its end"));
+}
+
 /// So that asynchronous programs leave it to another thread.
 #[test]
 fn stretching_and_unlocking_take_long() {
