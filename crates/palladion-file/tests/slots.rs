@@ -88,6 +88,26 @@ fn every_reader_gives_the_answer_of_the_reference() {
     }
 }
 
+/// The asynchronous reader opens what the blocking one opens, and gives the same errors.
+#[cfg(feature = "tokio")]
+#[test]
+fn both_readers_from_the_middle_agree() {
+    let Some(answers) = Answers::read_slots() else { return };
+    let ring = || Keyring::default().open_slots();
+    let keys = ring().key(answers.key.into());
+    let passphrases = ring().passphrase(Passphrase::new(answers.passphrase.clone()));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for file in &answers.files {
+        for keyring in [&keys, &passphrases, &ring().key([9; 32].into())] {
+            let blocking = SeekReader::new(keyring, &file.bytes).map(|reader| reader.len());
+            let input = io::Cursor::new(&file.bytes);
+            let reader = palladion_file::tokio::SeekReader::new(keyring, input);
+            let reader = runtime.block_on(reader).map(|reader| reader.len());
+            assert_eq!(format!("{reader:?}"), format!("{blocking:?}"), "{}", file.name);
+        }
+    }
+}
+
 /// Files without slots: the first secret encrypts, any decrypts.
 #[test]
 fn a_keyring_for_rotation() {
