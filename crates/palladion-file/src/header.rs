@@ -1,7 +1,5 @@
 //! The header of 128 bytes, and the key derived from it and the secret.
 
-use std::io::Read;
-
 use hkdf::Hkdf;
 use palladion::{Algorithm, Tag};
 use sha2::{Digest, Sha256};
@@ -10,7 +8,6 @@ use zeroize::Zeroizing;
 use crate::chunk::{ChunkSize, Place};
 use crate::cipher::Cipher;
 use crate::error::Error;
-use crate::io::read_full;
 use crate::kdf::{KdfLimits, KdfParams};
 use crate::secret::Secret;
 
@@ -193,13 +190,6 @@ impl Header {
         let (cipher, commitment) = header.expand(ikm.as_bytes())?;
         header.complete(commitment);
         Ok((header.bytes, cipher))
-    }
-
-    /// Reads a header.
-    pub fn read(reader: &mut impl Read) -> Result<Self, Error> {
-        let mut bytes = [0; HEADER_LEN];
-        let len = read_full(reader, &mut bytes)?;
-        Self::from_start(&bytes[..len])
     }
 
     /// Parses the first bytes of a file: [`HEADER_LEN`], or fewer if there are no more. The order
