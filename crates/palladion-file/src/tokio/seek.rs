@@ -136,6 +136,12 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
         self.chunks.layout().plaintext_len()
     }
 
+    /// The reader below.
+    #[must_use]
+    pub fn get_ref(&self) -> &R {
+        &self.input
+    }
+
     /// Keeps the chunk that is in the buffer. Returns the wanted one if it was kept; then it is in
     /// the buffer. Otherwise the buffer is free.
     fn keep(&mut self, chunk: u64, wanted: u64) -> Result<Option<u64>, Error> {
