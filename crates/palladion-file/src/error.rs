@@ -58,7 +58,8 @@ pub enum Error {
     },
     /// A file was to be encrypted with an empty passphrase. Files that have one can be decrypted.
     EmptyPassphrase,
-    /// A file was to be encrypted with a keyring that has neither a key nor a passphrase.
+    /// A file was to be encrypted, or one without key slots decrypted, with a keyring that has
+    /// neither a key nor a passphrase.
     EmptyKeyring,
     /// There is not enough memory to stretch the passphrase.
     KdfMemory,
@@ -135,7 +136,7 @@ impl Error {
             Error::NeedsPassphrase => "give the passphrase instead of a key file",
             Error::KdfTooCostly { .. } => "files usually need less: this one may be hostile",
             Error::EmptyPassphrase => "choose a passphrase: anyone can decrypt a file without one",
-            Error::EmptyKeyring => "give a key or a passphrase to encrypt with",
+            Error::EmptyKeyring => "give it a key or a passphrase",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
             Error::Truncated { .. } => {
                 "the file is incomplete: fetch it again, or restore a backup"

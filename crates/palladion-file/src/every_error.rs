@@ -195,6 +195,10 @@ fn every_error() {
             ("EmptyKeyring", &["no key and no passphrase"], {
                 came(Encryptor::new(&Keyring::default()).run(io::empty(), io::sink()).map(drop))
             }),
+            ("EmptyKeyring", &["no key and no passphrase"], {
+                let empty = Keyring::default();
+                came(Decryptor::new(&empty).run(&file[..], io::sink()).map(drop))
+            }),
             (
                 "WrongKey",
                 &["not the key"],

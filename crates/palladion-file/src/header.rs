@@ -268,6 +268,7 @@ impl Header {
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
         let (keys, passphrases) = secret.keys_and_passphrases();
         match self.secret.ok_or(Error::HAS_SLOTS)? {
+            _ if keys.is_empty() && passphrases.is_empty() => Err(Error::EmptyKeyring),
             SecretKind::Key if keys.is_empty() => Err(Error::NeedsKey),
             SecretKind::Key => {
                 for key in keys {
