@@ -45,7 +45,7 @@ pub enum Error {
         /// What there is, in bytes.
         room: usize,
     },
-    /// The slots of a file cannot be changed in place, for this reason.
+    /// A file cannot have these slots, or its slots cannot be changed in place, for this reason.
     CannotChangeSlots(&'static str),
     /// Stretching the passphrase would cost more than the caller allows.
     KdfTooCostly {
@@ -191,7 +191,7 @@ impl fmt::Display for Error {
                 write!(f, "the key slots need {needed} bytes, but there are {room}")
             }
             Error::CannotChangeSlots(why) => {
-                write!(f, "cannot change the key slots in place: {why}")
+                write!(f, "cannot set the key slots: {why}")
             }
             Error::NeedsKey => {
                 write!(f, "the file was encrypted with a key file, not with a passphrase")

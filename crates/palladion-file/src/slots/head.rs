@@ -246,12 +246,12 @@ impl Head {
     ) -> Result<Self, Error> {
         let of_kind = |kind| slots.iter().filter(|slot| slot.number() == kind).count();
         let why = match slots.len() {
-            0 => Some("nobody could open the file"),
+            0 => Some("nobody could open the file: give at least one"),
             256.. => Some("a file has at most 255 slots"),
             _ if of_kind(2) > MAX_PER_KIND => Some("a file has at most 8 slots for passphrases"),
             _ if of_kind(3) > MAX_PER_KIND => Some("a file has at most 8 slots for age"),
             _ if slots.iter().any(|slot| slot.header != *header.checksum()) => {
-                Some("one of them is of another file")
+                Some("one of them is of another file: make it with lock")
             }
             _ => None,
         };

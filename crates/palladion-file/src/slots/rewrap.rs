@@ -107,7 +107,7 @@ impl Rewrap {
         let (offset, sealed_len) = (head_len + counter * full, (body - counter * full) as usize);
         let unsure = Error::CannotChangeSlots(
             "one copy of them is damaged, and the file was cut or extended, so that its place is \
-             not known",
+             not known: decrypt the file and encrypt it again",
         );
         let Some(len) = sealed_len.checked_sub(OVERHEAD) else { return Err(unsure) };
         let (chunk, mut sealed) =
@@ -164,7 +164,9 @@ impl Rewrap {
 
     fn build(&self, len: usize, slots: Vec<Slot>) -> Result<Head, Error> {
         let sequence = self.sequence;
-        let sequence = sequence.ok_or(Error::CannotChangeSlots("they were changed too often"))?;
+        let sequence = sequence.ok_or(Error::CannotChangeSlots(
+            "they were changed too often: decrypt the file and encrypt it again",
+        ))?;
         Head::build(self.base.header().clone(), &self.file_key, len, sequence, slots)
     }
 
