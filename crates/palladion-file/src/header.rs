@@ -38,6 +38,8 @@ pub enum SecretKind {
     Key,
     /// A passphrase, stretched at this cost.
     Passphrase(KdfParams),
+    /// The secrets of [key slots](crate::slots), which a [`Head`](crate::slots::Head) lists.
+    Slots,
 }
 
 /// What the header of a file says about it. Nothing of it is authentic until a secret opens the
@@ -80,7 +82,7 @@ impl Info {
             version: VERSION,
             algorithm: header.algorithm,
             chunk_size: header.chunk_size,
-            secret: header.secret.ok_or(Error::HAS_SLOTS)?,
+            secret: header.secret,
         })
     }
 }
@@ -91,8 +93,7 @@ pub(crate) struct Header {
     bytes: [u8; HEADER_LEN],
     pub algorithm: Algorithm,
     pub chunk_size: ChunkSize,
-    /// `None`: the file has key slots.
-    secret: Option<SecretKind>,
+    secret: SecretKind,
 }
 
 impl Header {
@@ -105,7 +106,7 @@ impl Header {
     ) -> Result<(Self, Cipher), Error> {
         let mut bytes = Self::fields(algorithm, chunk_size, salt);
         bytes[KEY_SOURCE] = SLOTS;
-        let mut header = Self { bytes, algorithm, chunk_size, secret: None };
+        let mut header = Self { bytes, algorithm, chunk_size, secret: SecretKind::Slots };
         let (cipher, commitment) = header.expand(file_key)?;
         header.complete(commitment);
         Ok((header, cipher))
@@ -130,7 +131,7 @@ impl Header {
     }
 
     pub fn has_slots(&self) -> bool {
-        self.secret.is_none()
+        matches!(self.secret, SecretKind::Slots)
     }
 
     fn fields(algorithm: Algorithm, chunk_size: ChunkSize, salt: &[u8; 32]) -> [u8; HEADER_LEN] {
@@ -186,7 +187,7 @@ impl Header {
             }
             ([], []) => return Err(Error::EmptyKeyring),
         };
-        let mut header = Self { bytes, algorithm, chunk_size, secret: Some(kind) };
+        let mut header = Self { bytes, algorithm, chunk_size, secret: kind };
         let (cipher, commitment) = header.expand(ikm.as_bytes())?;
         header.complete(commitment);
         Ok((header.bytes, cipher))
@@ -228,8 +229,8 @@ impl Header {
             ChunkSize::from_log2(bytes[11]).ok_or(unsupported("chunk size (log2)", bytes[11]))?;
         let mut reserved = bytes[12..16].iter().chain(&bytes[60..64]);
         let secret = match bytes[KEY_SOURCE] {
-            0 if bytes[48..60] == [0; 12] => Some(SecretKind::Key),
-            SLOTS if bytes[48..60] == [0; 12] => None,
+            0 if bytes[48..60] == [0; 12] => SecretKind::Key,
+            SLOTS if bytes[48..60] == [0; 12] => SecretKind::Slots,
             0 | SLOTS => {
                 let field = "cost of a passphrase in a file with a master key";
                 let value = word(48).max(word(52)).max(word(56)).into();
@@ -245,10 +246,10 @@ impl Header {
                 }
                 (memory, passes, lanes) => {
                     let params = KdfParams::new(memory, passes, lanes);
-                    Some(SecretKind::Passphrase(params.ok_or(Error::UnsupportedHeader {
+                    SecretKind::Passphrase(params.ok_or(Error::UnsupportedHeader {
                         field: "memory in KiB for the passphrase",
                         value: memory.into(),
-                    })?))
+                    })?)
                 }
             },
             other => return Err(unsupported("key source", other)),
@@ -267,7 +268,8 @@ impl Header {
     /// The cipher for the chunks, if the header commits to this secret, or to one of a keyring.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
         let (keys, passphrases) = secret.keys_and_passphrases();
-        match self.secret.ok_or(Error::HAS_SLOTS)? {
+        match self.secret {
+            SecretKind::Slots => Err(Error::HAS_SLOTS),
             _ if keys.is_empty() && passphrases.is_empty() => Err(Error::EmptyKeyring),
             SecretKind::Key if keys.is_empty() => Err(Error::NeedsKey),
             SecretKind::Key => {
@@ -314,7 +316,8 @@ impl Header {
 }
 
 /// Returns whether a file that begins with these bytes needs a passphrase rather than a master key.
-/// Returns the error of decryption if the header is invalid.
+/// Returns the error of decryption if the header is invalid, and [`Error::UnsupportedHeader`] if
+/// the file has key slots: [`Info`] tells that too.
 ///
 /// ```
 /// use palladion_file::{Encryptor, Error, MasterKey, needs_passphrase};
@@ -326,7 +329,10 @@ impl Header {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn needs_passphrase(beginning: &[u8]) -> Result<bool, Error> {
-    Info::from_start(beginning).map(|info| matches!(info.secret, SecretKind::Passphrase(_)))
+    match Info::from_start(beginning)?.secret {
+        SecretKind::Slots => Err(Error::HAS_SLOTS),
+        kind => Ok(matches!(kind, SecretKind::Passphrase(_))),
+    }
 }
 
 fn checksum(header: &[u8; HEADER_LEN]) -> [u8; 32] {

@@ -9,7 +9,8 @@ use palladion_file::sans_io::{Decoder, Encoder};
 use palladion_file::slots::{FileKey, Head, NewSlot, Unlock};
 use palladion_file::{
     Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN,
-    KdfLimits, KdfParams, Keyring, MasterKey, Passphrase, ReadAt, Secret, SeekReader, Spare,
+    Info, KdfLimits, KdfParams, Keyring, MasterKey, Passphrase, ReadAt, Secret, SecretKind,
+    SeekReader, Spare, needs_passphrase,
 };
 
 use crate::answers::middle;
@@ -160,6 +161,9 @@ fn slots_are_opened_only_if_asked() {
         }
     }
     assert!(SeekReader::new(&keyring.open_slots(), bytes).is_ok());
+    // The header says so without a secret, but not which of two kinds of secret is needed.
+    assert_eq!(Info::from_start(bytes).unwrap().secret, SecretKind::Slots);
+    assert_eq!(name(&needs_passphrase(bytes).unwrap_err()), "unsupported-header");
 }
 
 /// Readers from the start cannot try the copy at the end, so their errors name it.

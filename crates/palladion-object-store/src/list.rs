@@ -6,7 +6,7 @@ use futures_util::future::ready;
 use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
 use object_store::{Error, GetOptions, ObjectMeta, ObjectStore, Result};
 use palladion_file::sans_io::Layout;
-use palladion_file::{ChunkSize, HEADER_LEN, Info};
+use palladion_file::{ChunkSize, HEADER_LEN, Info, SecretKind};
 
 use crate::decrypt::Reader;
 use crate::read::{PARALLEL, first_bytes};
@@ -52,7 +52,7 @@ async fn of_header(inner: &impl ObjectStore, meta: ObjectMeta) -> Result<Option<
     let filled = Reader::new(result.into_stream()).fill(&mut header).await?;
     // Other objects do not spoil a list. Whoever reads one gets its error.
     Ok(Some(match Info::from_start(&header[..filled]) {
-        Ok(info) => of_chunks(info.chunk_size, meta),
-        Err(_) => meta,
+        Ok(info) if info.secret != SecretKind::Slots => of_chunks(info.chunk_size, meta),
+        _ => meta,
     }))
 }

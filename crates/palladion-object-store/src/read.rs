@@ -17,7 +17,7 @@ use object_store::{
     OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore, Result,
 };
 use palladion_file::sans_io::{ChunkOpener, Decoder, Layout, Opening};
-use palladion_file::{HEADER_LEN, Info, OwnedSecret, Secret};
+use palladion_file::{HEADER_LEN, Info, OwnedSecret, Secret, SecretKind};
 
 use crate::EncryptedStore;
 use crate::blocking::{self, SHORT};
@@ -372,9 +372,12 @@ impl<T: ObjectStore> EncryptedStore<T> {
         header: &[u8],
     ) -> Result<Option<Layout>> {
         let info = Info::from_start(header).map_err(|error| failed(location, error))?;
-        let layout = Layout::of_file(info.chunk_size, answer.meta.size);
+        let layout = match info.secret {
+            SecretKind::Slots => None,
+            _ => Layout::of_file(info.chunk_size, answer.meta.size),
+        };
         if layout.is_none() {
-            // No file has this length. An attempt to open it says why.
+            // A store has no such object. An attempt to open it says why.
             let secret = self.secrets.get(location)?;
             let version = Version::new(location, options, &answer.meta);
             let keys = self.keys(&version, &secret, header.to_vec(), None).await?;
