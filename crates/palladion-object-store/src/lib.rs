@@ -46,6 +46,7 @@ mod decrypt;
 mod error;
 mod list;
 mod read;
+mod request;
 mod secret;
 mod upload;
 

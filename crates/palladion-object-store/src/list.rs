@@ -9,7 +9,7 @@ use palladion_file::sans_io::Layout;
 use palladion_file::{ChunkSize, HEADER_LEN, Info, SecretKind};
 
 use crate::decrypt::Reader;
-use crate::read::{PARALLEL, first_bytes};
+use crate::request::{PARALLEL, first_bytes};
 
 /// Replaces the sizes in a list: by those that their headers tell, or by those that objects with
 /// this chunk size have.

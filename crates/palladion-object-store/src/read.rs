@@ -24,6 +24,7 @@ use crate::blocking::{self, SHORT};
 use crate::cache;
 use crate::decrypt::{self, Piece, Reader};
 use crate::error::{failed, other};
+use crate::request::{PARALLEL, first_bytes};
 
 /// How often to try: the first attempt fails after a change that the cache did not know of, others
 /// after a change while reading. The last reads the whole object with one request, to which no
@@ -32,8 +33,6 @@ const ATTEMPTS: usize = 4;
 /// The longest object of which the last attempt reads all for a range. A longer one does not change
 /// so often: perhaps the store does not understand conditions.
 const WHOLE: u64 = 64 << 20;
-/// The most requests of `get_ranges`, and of a list, at the same time.
-pub(crate) const PARALLEL: usize = 10;
 /// Bytes that cost about as much as a request.
 const REQUEST: u64 = OBJECT_STORE_COALESCE_DEFAULT;
 
@@ -496,28 +495,6 @@ impl<T: ObjectStore> EncryptedStore<T> {
         });
         let pieces: Vec<Option<_>> = pieces.buffered(PARALLEL).try_collect().await?;
         Ok(pieces.into_iter().collect())
-    }
-}
-
-/// Gets so many bytes from the start of an object, or fewer if it is shorter.
-pub(crate) async fn first_bytes(
-    inner: &impl ObjectStore,
-    location: &Path,
-    options: &GetOptions,
-    len: usize,
-) -> Result<GetResult> {
-    let first = GetRange::Bounded(0..len as u64);
-    let first = GetOptions { range: Some(first), head: false, ..options.clone() };
-    match inner.get_opts(location, first).await {
-        // An empty object has no first bytes.
-        Err(error @ Error::Generic { .. }) => {
-            let head = GetOptions { range: None, head: true, ..options.clone() };
-            match inner.get_opts(location, head).await {
-                Ok(result) if result.meta.size == 0 => Ok(result),
-                _ => Err(error),
-            }
-        }
-        result => result,
     }
 }
 
