@@ -855,7 +855,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     }
 
     /// Writes all of the data at `offset`. The file grows if necessary, with zeros between its old
-    /// end and `offset`. Empty data does nothing.
+    /// end and `offset`, which cost as much as those of [`set_size`](Self::set_size). Empty data
+    /// does nothing.
     ///
     /// # Errors
     ///
@@ -871,7 +872,9 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.change(offset..end, data)
     }
 
-    /// Sets the size of the file: discards the data past it, or adds zeros.
+    /// Sets the size of the file: discards the data past it, or adds zeros. Those are encrypted and
+    /// written like other data, so they take as much time and disk space, and nothing stops that.
+    /// Add many gigabytes in several calls, and check the size first if someone else chose it.
     ///
     /// # Errors
     ///
