@@ -4,7 +4,9 @@ use std::{fmt, io};
 
 /// Why a file could not be encrypted or decrypted.
 ///
-/// `Display` says what happened; [`hint`](Self::hint) says what it means or what to do about it.
+/// `Display` says what happened, with the cause; [`hint`](Self::hint) says what it means or what to
+/// do about it. The cause is also the [`source`](std::error::Error::source), to be found by its
+/// type: what prints whole chains, such as `{:#}` of anyhow, prints it twice.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
