@@ -111,8 +111,8 @@ impl Error {
             Error::NotPalladion => "it may be encrypted with another program, or not encrypted",
             Error::HeaderDamaged => {
                 "the file is damaged, perhaps by a transfer in text mode: \
-                 fetch it again in binary mode; if it has key slots, a reader that can seek also \
-                 tries the copy at its end"
+                 fetch it again in binary mode; if it has key slots, a reader that can seek tries \
+                 the copy at its end"
             }
             Error::UnsupportedHeader { field: "key source", value: 2 } => {
                 "whoever can open such a file can also have written it, so only programs that \
@@ -130,8 +130,7 @@ impl Error {
             }
             Error::NoSlot => {
                 "the file itself looks sound: try the other secrets that you have; after an \
-                 interrupted change of its slots, a reader that can seek also tries the copy at \
-                 its end"
+                 interrupted change, a reader that can seek tries the copy at its end"
             }
             Error::NoRoomForSlots { .. } => "make a new file with more room, or use fewer slots",
             Error::NeedsKey => "give the key file instead of a passphrase",

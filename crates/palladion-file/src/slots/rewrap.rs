@@ -159,7 +159,12 @@ impl Rewrap {
     /// are none, too many of a kind, or one of another file.
     pub fn plan(&self, slots: Vec<Slot>) -> Result<Plan, Error> {
         let head = self.build(self.base.as_bytes().len(), slots)?;
-        Ok(Plan { head, order: self.order, file_len: self.file_len })
+        Ok(Plan {
+            head,
+            order: self.order,
+            #[cfg(any(unix, windows))]
+            file_len: self.file_len,
+        })
     }
 
     fn build(&self, len: usize, slots: Vec<Slot>) -> Result<Head, Error> {
@@ -283,6 +288,7 @@ impl fmt::Debug for Rewrap {
 pub struct Plan {
     head: Head,
     order: [u64; 2],
+    #[cfg(any(unix, windows))]
     file_len: u64,
 }
 
