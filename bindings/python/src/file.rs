@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use palladion_file::sans_io::Layout;
 use palladion_file::{
     ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams,
-    KeyFileError, MasterKey, OwnedSecret, Passphrase, Summary,
+    KeyFileError, MasterKey, OwnedSecret, Passphrase, SecretKind, Summary,
 };
 use palladion_output::{self as output, open_to_others};
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
@@ -602,8 +602,12 @@ pub fn needs_passphrase(py: Python<'_>, beginning: In<'_, '_>) -> PyResult<bool>
 /// The size of the chunks of a file that starts with these 128 bytes.
 #[pyfunction]
 pub fn chunk_size_of(py: Python<'_>, beginning: In<'_, '_>) -> PyResult<usize> {
-    let info = Info::from_start(beginning.bytes()).map_err(|error| file_error(py, error, None))?;
-    Ok(info.chunk_size.bytes())
+    let info = Info::from_start(beginning.bytes()).and_then(|info| match info.secret {
+        // Their plaintext has another length.
+        SecretKind::Slots => Err(Error::UnsupportedHeader { field: "key source", value: 2 }),
+        _ => Ok(info),
+    });
+    info.map(|info| info.chunk_size.bytes()).map_err(|error| file_error(py, error, None))
 }
 
 /// The length of the plaintext of a file of `file_len` bytes. None if no file has this length.

@@ -40,7 +40,7 @@ impl<'a> Sealed<'a> {
         };
         read_to(&mut header, HEADER_LEN)?;
         let read = match Info::from_start(&header) {
-            Err(Error::UnsupportedHeader { field: "key source", value: 2 }) => {
+            Ok(Info { secret: SecretKind::Slots, .. }) => {
                 read_to(&mut header, Head::START_LEN)?;
                 if let Ok(len) = Head::len_from_start(&header) {
                     read_to(&mut header, len)?;

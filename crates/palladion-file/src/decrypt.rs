@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 
 use crate::chunk::{Chunk, FRAME_LEN, SealedChunks};
 use crate::error::Error;
-use crate::header::Header;
 use crate::io::read_full;
 use crate::kdf::KdfLimits;
 use crate::salvage::Salvaged;
@@ -151,7 +150,11 @@ impl Decryptor<'_> {
     ///
     /// Because the output is in ascending order, copies of chunks are skipped, and if two parts of
     /// the file were exchanged, one of them is lost. Several copies of later chunks in a row count
-    /// as such a part. A file whose header is damaged cannot be salvaged.
+    /// as such a part.
+    ///
+    /// One damaged byte of the header does not matter. With more, nothing can be salvaged. The head
+    /// of a file with [key slots](crate::slots) must be intact, because its copy at the end of the
+    /// input cannot be read first: [`Rewrap`](crate::slots::Rewrap) may restore the head from it.
     ///
     /// # Errors
     ///
@@ -180,10 +183,9 @@ impl Decryptor<'_> {
         mut input: impl Read,
         write: impl FnMut(u64, &[u8]) -> io::Result<()>,
     ) -> Result<Salvaged, Error> {
-        let header = Header::read(&mut input)?;
-        let cipher = header.open(self.secret, &self.limits)?;
+        let start = salvage::start(&mut input, self.secret, &self.limits)?;
         let check = || self.options.check();
-        salvage::run(&header, &cipher, input, check, write, &mut self.progress)
+        salvage::run(start, input, check, write, &mut self.progress)
     }
 }
 

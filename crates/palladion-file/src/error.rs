@@ -4,7 +4,9 @@ use std::{fmt, io};
 
 /// Why a file could not be encrypted or decrypted.
 ///
-/// `Display` says what happened; [`hint`](Self::hint) says what it means or what to do about it.
+/// `Display` says what happened, with the cause; [`hint`](Self::hint) says what it means or what to
+/// do about it. The cause is also the [`source`](std::error::Error::source), to be found by its
+/// type: what prints whole chains, such as `{:#}` of anyhow, prints it twice.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,8 +20,8 @@ pub enum Error {
     HeaderDamaged,
     /// The file has a version of the format that this library does not support.
     UnsupportedVersion(u8),
-    /// The header is intact but has a value that this library does not support, or a reader was not
-    /// asked to support: key source 2, a file with [key slots](crate::slots).
+    /// The header is intact but has a value that this library does not support, or that was not
+    /// asked for: key source 2, a file with [key slots](crate::slots), or 0 and 1, a file without.
     UnsupportedHeader {
         /// The field.
         field: &'static str,
@@ -45,7 +47,7 @@ pub enum Error {
         /// What there is, in bytes.
         room: usize,
     },
-    /// The slots of a file cannot be changed in place, for this reason.
+    /// A file cannot have these slots, or its slots cannot be changed in place, for this reason.
     CannotChangeSlots(&'static str),
     /// Stretching the passphrase would cost more than the caller allows.
     KdfTooCostly {
@@ -58,7 +60,8 @@ pub enum Error {
     },
     /// A file was to be encrypted with an empty passphrase. Files that have one can be decrypted.
     EmptyPassphrase,
-    /// A file was to be encrypted with a keyring that has neither a key nor a passphrase.
+    /// A file was to be encrypted, or one without key slots decrypted, with a keyring that has
+    /// neither a key nor a passphrase.
     EmptyKeyring,
     /// There is not enough memory to stretch the passphrase.
     KdfMemory,
@@ -108,11 +111,15 @@ impl Error {
             Error::NotPalladion => "it may be encrypted with another program, or not encrypted",
             Error::HeaderDamaged => {
                 "the file is damaged, perhaps by a transfer in text mode: \
-                 fetch it again in binary mode"
+                 fetch it again in binary mode; if it has key slots, a reader that can seek tries \
+                 the copy at its end"
             }
             Error::UnsupportedHeader { field: "key source", value: 2 } => {
                 "whoever can open such a file can also have written it, so only programs that \
                  ask for it open it"
+            }
+            Error::UnsupportedHeader { field: "key source", value: 0 | 1 } => {
+                "encrypt it again, with key slots"
             }
             Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => {
                 "a newer release of palladion may be able to read it"
@@ -121,13 +128,16 @@ impl Error {
             Error::WrongPassphrase => {
                 "the file itself looks sound: try other passphrases, and mind capitals and spaces"
             }
-            Error::NoSlot => "the file itself looks sound: try the other secrets that you have",
+            Error::NoSlot => {
+                "the file itself looks sound: try the other secrets that you have; after an \
+                 interrupted change, a reader that can seek tries the copy at its end"
+            }
             Error::NoRoomForSlots { .. } => "make a new file with more room, or use fewer slots",
             Error::NeedsKey => "give the key file instead of a passphrase",
             Error::NeedsPassphrase => "give the passphrase instead of a key file",
             Error::KdfTooCostly { .. } => "files usually need less: this one may be hostile",
             Error::EmptyPassphrase => "choose a passphrase: anyone can decrypt a file without one",
-            Error::EmptyKeyring => "give a key or a passphrase to encrypt with",
+            Error::EmptyKeyring => "give it a key or a passphrase",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
             Error::Truncated { .. } => {
                 "the file is incomplete: fetch it again, or restore a backup"
@@ -164,6 +174,9 @@ impl fmt::Display for Error {
             Error::UnsupportedHeader { field: "key source", value: 2 } => {
                 write!(f, "the file has key slots, which this reader does not open")
             }
+            Error::UnsupportedHeader { field: "key source", value: 0 | 1 } => {
+                write!(f, "the file has no key slots")
+            }
             Error::UnsupportedHeader { field, value } => {
                 write!(f, "the header has an unsupported {field}: {value}")
             }
@@ -179,7 +192,7 @@ impl fmt::Display for Error {
                 write!(f, "the key slots need {needed} bytes, but there are {room}")
             }
             Error::CannotChangeSlots(why) => {
-                write!(f, "cannot change the key slots in place: {why}")
+                write!(f, "cannot set the key slots: {why}")
             }
             Error::NeedsKey => {
                 write!(f, "the file was encrypted with a key file, not with a passphrase")

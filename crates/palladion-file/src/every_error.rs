@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use common::{Call, Came, check, variants};
 use sha2::{Digest, Sha256};
 
-use crate::slots::{FileKey, Head, Keyring, Lock, NewSlot};
+use crate::slots::{FileKey, Head, Keyring, Lock, NewSlot, Rewrap};
 use crate::{
     ChunkSize, Decryptor, Encryptor, Error, HEADER_LEN, KdfLimits, KdfParams, KeyFileError,
     MasterKey, Passphrase,
@@ -195,6 +195,10 @@ fn every_error() {
             ("EmptyKeyring", &["no key and no passphrase"], {
                 came(Encryptor::new(&Keyring::default()).run(io::empty(), io::sink()).map(drop))
             }),
+            ("EmptyKeyring", &["no key and no passphrase"], {
+                let empty = Keyring::default();
+                came(Decryptor::new(&empty).run(&file[..], io::sink()).map(drop))
+            }),
             (
                 "WrongKey",
                 &["not the key"],
@@ -222,6 +226,10 @@ fn every_error() {
                 &["need 65536 bytes", "there are 65535"],
                 came(head(&[NewSlot::Age(&Long)]).map(drop)),
             ),
+            ("UnsupportedHeader", &["the file has no key slots"], {
+                let ring = Keyring::default().key(key());
+                came(Rewrap::new(&file, &ring, &KdfLimits::default()).map(drop))
+            }),
             ("CannotChangeSlots", &["nobody could open"], came(head(&[]).map(drop))),
             ("Cipher", &["PALLADION_BACKEND=\"nonsense\""], {
                 let mut command = child::command(&[], "every_error::child");

@@ -1,7 +1,5 @@
 //! The header of 128 bytes, and the key derived from it and the secret.
 
-use std::io::Read;
-
 use hkdf::Hkdf;
 use palladion::{Algorithm, Tag};
 use sha2::{Digest, Sha256};
@@ -10,7 +8,6 @@ use zeroize::Zeroizing;
 use crate::chunk::ChunkSize;
 use crate::cipher::Cipher;
 use crate::error::Error;
-use crate::io::read_full;
 use crate::kdf::{KdfLimits, KdfParams};
 use crate::secret::Secret;
 
@@ -41,6 +38,8 @@ pub enum SecretKind {
     Key,
     /// A passphrase, stretched at this cost.
     Passphrase(KdfParams),
+    /// The secrets of [key slots](crate::slots), which a [`Head`](crate::slots::Head) lists.
+    Slots,
 }
 
 /// What the header of a file says about it. Nothing of it is authentic until a secret opens the
@@ -83,7 +82,7 @@ impl Info {
             version: VERSION,
             algorithm: header.algorithm,
             chunk_size: header.chunk_size,
-            secret: header.secret.ok_or(Error::HAS_SLOTS)?,
+            secret: header.secret,
         })
     }
 }
@@ -94,8 +93,7 @@ pub(crate) struct Header {
     bytes: [u8; HEADER_LEN],
     pub algorithm: Algorithm,
     pub chunk_size: ChunkSize,
-    /// `None`: the file has key slots.
-    secret: Option<SecretKind>,
+    secret: SecretKind,
 }
 
 impl Header {
@@ -108,7 +106,7 @@ impl Header {
     ) -> Result<(Self, Cipher), Error> {
         let mut bytes = Self::fields(algorithm, chunk_size, salt);
         bytes[KEY_SOURCE] = SLOTS;
-        let mut header = Self { bytes, algorithm, chunk_size, secret: None };
+        let mut header = Self { bytes, algorithm, chunk_size, secret: SecretKind::Slots };
         let (cipher, commitment) = header.expand(file_key)?;
         header.complete(commitment);
         Ok((header, cipher))
@@ -127,8 +125,13 @@ impl Header {
         self.bytes[SALT].try_into().expect("32 bytes")
     }
 
+    /// The checksum of the rest, by which a header is told from all others.
+    pub fn checksum(&self) -> &[u8; 32] {
+        self.bytes[BEFORE_CHECKSUM..].try_into().expect("32 bytes")
+    }
+
     pub fn has_slots(&self) -> bool {
-        self.secret.is_none()
+        matches!(self.secret, SecretKind::Slots)
     }
 
     fn fields(algorithm: Algorithm, chunk_size: ChunkSize, salt: &[u8; 32]) -> [u8; HEADER_LEN] {
@@ -184,17 +187,10 @@ impl Header {
             }
             ([], []) => return Err(Error::EmptyKeyring),
         };
-        let mut header = Self { bytes, algorithm, chunk_size, secret: Some(kind) };
+        let mut header = Self { bytes, algorithm, chunk_size, secret: kind };
         let (cipher, commitment) = header.expand(ikm.as_bytes())?;
         header.complete(commitment);
         Ok((header.bytes, cipher))
-    }
-
-    /// Reads a header.
-    pub fn read(reader: &mut impl Read) -> Result<Self, Error> {
-        let mut bytes = [0; HEADER_LEN];
-        let len = read_full(reader, &mut bytes)?;
-        Self::from_start(&bytes[..len])
     }
 
     /// Parses the first bytes of a file: [`HEADER_LEN`], or fewer if there are no more. The order
@@ -233,8 +229,8 @@ impl Header {
             ChunkSize::from_log2(bytes[11]).ok_or(unsupported("chunk size (log2)", bytes[11]))?;
         let mut reserved = bytes[12..16].iter().chain(&bytes[60..64]);
         let secret = match bytes[KEY_SOURCE] {
-            0 if bytes[48..60] == [0; 12] => Some(SecretKind::Key),
-            SLOTS if bytes[48..60] == [0; 12] => None,
+            0 if bytes[48..60] == [0; 12] => SecretKind::Key,
+            SLOTS if bytes[48..60] == [0; 12] => SecretKind::Slots,
             0 | SLOTS => {
                 let field = "cost of a passphrase in a file with a master key";
                 let value = word(48).max(word(52)).max(word(56)).into();
@@ -250,10 +246,10 @@ impl Header {
                 }
                 (memory, passes, lanes) => {
                     let params = KdfParams::new(memory, passes, lanes);
-                    Some(SecretKind::Passphrase(params.ok_or(Error::UnsupportedHeader {
+                    SecretKind::Passphrase(params.ok_or(Error::UnsupportedHeader {
                         field: "memory in KiB for the passphrase",
                         value: memory.into(),
-                    })?))
+                    })?)
                 }
             },
             other => return Err(unsupported("key source", other)),
@@ -267,7 +263,9 @@ impl Header {
     /// The cipher for the chunks, if the header commits to this secret, or to one of a keyring.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
         let (keys, passphrases) = secret.keys_and_passphrases();
-        match self.secret.ok_or(Error::HAS_SLOTS)? {
+        match self.secret {
+            SecretKind::Slots => Err(Error::HAS_SLOTS),
+            _ if keys.is_empty() && passphrases.is_empty() => Err(Error::EmptyKeyring),
             SecretKind::Key if keys.is_empty() => Err(Error::NeedsKey),
             SecretKind::Key => {
                 for key in keys {
@@ -313,7 +311,8 @@ impl Header {
 }
 
 /// Returns whether a file that begins with these bytes needs a passphrase rather than a master key.
-/// Returns the error of decryption if the header is invalid.
+/// Returns the error of decryption if the header is invalid, and [`Error::UnsupportedHeader`] if
+/// the file has key slots: [`Info`] tells that too.
 ///
 /// ```
 /// use palladion_file::{Encryptor, Error, MasterKey, needs_passphrase};
@@ -325,7 +324,10 @@ impl Header {
 /// # Ok::<(), Error>(())
 /// ```
 pub fn needs_passphrase(beginning: &[u8]) -> Result<bool, Error> {
-    Info::from_start(beginning).map(|info| matches!(info.secret, SecretKind::Passphrase(_)))
+    match Info::from_start(beginning)?.secret {
+        SecretKind::Slots => Err(Error::HAS_SLOTS),
+        kind => Ok(matches!(kind, SecretKind::Passphrase(_))),
+    }
 }
 
 fn checksum(header: &[u8; HEADER_LEN]) -> [u8; 32] {

@@ -4,13 +4,17 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use palladion::Buffer;
+use sha2::{Digest, Sha256};
 
 use crate::chunk::{self, Chunk, ChunkSize, FRAME_LEN, OVERHEAD};
 use crate::cipher::Cipher;
 use crate::error::Error;
-use crate::header::Header;
-use crate::io::read_full;
-use crate::summary::Summary;
+use crate::header::{HEADER_LEN, Header};
+use crate::io::{read_full, read_some};
+use crate::kdf::KdfLimits;
+use crate::secret::Secret;
+use crate::start::{End, Start};
+use crate::summary::{Spare, Summary};
 
 /// The most chunk numbers to try before more of the input is read, and the most bytes to decrypt
 /// for that. The lower limit counts.
@@ -43,22 +47,60 @@ impl Salvaged {
     }
 }
 
+/// Opens the start of a file. One damaged byte of a header does not matter: there are few that it
+/// can have been, and the checksum says which it was.
+pub(crate) fn start(
+    input: &mut impl Read,
+    secret: Secret<'_>,
+    limits: &KdfLimits,
+) -> Result<Start, Error> {
+    let mut header = [0; HEADER_LEN];
+    let len = read_full(input, &mut header)?;
+    if let Err(Error::NotPalladion | Error::HeaderDamaged) = Header::from_start(&header[..len])
+        && let Some(repaired) = repaired(&header)
+    {
+        header = repaired;
+    }
+    Start::read(&mut header[..len].chain(input), secret, limits)
+}
+
+/// The header from which at most one byte of this one differs.
+fn repaired(damaged: &[u8; HEADER_LEN]) -> Option<[u8; HEADER_LEN]> {
+    let mut header = *damaged;
+    let (text, sum) = header.split_at_mut(HEADER_LEN - 32);
+    let computed = Sha256::digest(&*text);
+    if computed.iter().zip(&*sum).filter(|(one, other)| one != other).count() == 1 {
+        sum.copy_from_slice(&computed);
+        return Some(header);
+    }
+    for at in 0..text.len() {
+        let byte = text[at];
+        for other in 0..=u8::MAX {
+            text[at] = other;
+            if *sum == Sha256::digest(&*text)[..] {
+                return Some(header);
+            }
+        }
+        text[at] = byte;
+    }
+    None
+}
+
 /// Finds intact chunks, also where bytes before them were inserted or removed. The number of a
 /// chunk is authentic, so text is never written to a wrong place.
 pub(crate) fn run(
-    header: &Header,
-    cipher: &Cipher,
+    start: Start,
     input: impl Read,
     mut check: impl FnMut() -> Result<(), Error>,
     mut write: impl FnMut(u64, &[u8]) -> io::Result<()>,
     mut progress: impl FnMut(u64),
 ) -> Result<Salvaged, Error> {
-    let size = header.chunk_size;
+    let Start { cipher, algorithm, chunk_size: size, end: spare } = start;
     let (sealed_len, text_len) = (size.buffer_len(), size.bytes() as u64);
-    let mut window = Window::new(input, size)?;
-    let mut finder = Finder::new(cipher, size)?;
+    let mut window = Window::new(WithoutSpare::new(input, spare), size)?;
+    let mut finder = Finder::new(&cipher, size)?;
     let mut found = Salvaged {
-        intact: Summary::new(header.algorithm),
+        intact: Summary::new(algorithm),
         missing: Vec::new(),
         has_end: false,
         has_trailing_data: false,
@@ -70,23 +112,23 @@ pub(crate) fn run(
     let mut end: u64;
     loop {
         check()?;
-        let mut chunk = finder.open(here, window.chunk(0)?)?.map(|chunk| (0, chunk));
+        let mut chunk = finder.open(here, window.chunk(0))?.map(|chunk| (0, chunk));
         // Usually bytes were changed, and the following chunk is at its place.
-        if chunk.is_none() && finder.open(here + 1, window.chunk(sealed_len)?)?.is_none() {
+        if chunk.is_none() && finder.open(here + 1, window.chunk(sealed_len))?.is_none() {
             chunk = finder.search(next, here, &window, &mut check)?;
             if let Some((at, later)) = chunk
                 && later.counter > next
             {
                 // A copy of a later chunk may have been inserted: then the expected one follows.
                 let after = at + later.sealed_len();
-                let rest = window.chunk(after)?;
+                let rest = window.chunk(after);
                 chunk = None;
                 for counter in [next, here, here + 1] {
                     if chunk.is_none() && counter < later.counter {
                         chunk = finder.open(counter, rest)?.map(|expected| (after, expected));
                     }
                 }
-                if chunk.is_none() && finder.try_open(&later, window.chunk(at)?)? {
+                if chunk.is_none() && finder.try_open(&later, window.chunk(at))? {
                     chunk = Some((at, later));
                 }
             }
@@ -106,13 +148,14 @@ pub(crate) fn run(
                 window.skip(at + chunk.sealed_len());
                 if chunk.last {
                     found.has_end = true;
-                    found.has_trailing_data = !window.chunk(0)?.is_empty();
+                    let rest = window.rest();
+                    (found.has_trailing_data, found.intact.spare) = window.input.judge(&rest);
                     break;
                 }
             }
             // A copy of an earlier chunk, or nothing intact.
             copy => {
-                let place = window.chunk(0)?.len();
+                let place = window.chunk(0).len();
                 window.skip(copy.map_or(place, |(at, copy)| at + copy.sealed_len()));
                 end = here * text_len + place.saturating_sub(OVERHEAD) as u64;
                 here += 1;
@@ -126,48 +169,133 @@ pub(crate) fn run(
     if !found.has_end && next * text_len < end {
         found.missing.push(next * text_len..end);
     }
-    found.read_error = window.error;
+    if !found.has_end {
+        found.intact.spare = window.input.judge(&[]).1;
+    }
+    found.read_error = window.input.error;
     Ok(found)
+}
+
+/// An input without the spare at its end, if that is intact: it is no chunk.
+struct WithoutSpare<R> {
+    input: R,
+    end: End,
+    /// What was read and not taken. Its last bytes may be the spare.
+    held: Vec<u8>,
+    ended: bool,
+    spare: Option<Spare>,
+    /// What ended the input too early. The rest is lost.
+    error: Option<io::ErrorKind>,
+}
+
+impl<R: Read> WithoutSpare<R> {
+    fn new(input: R, end: End) -> Self {
+        Self { input, end, held: Vec::new(), ended: false, spare: None, error: None }
+    }
+
+    fn spare_len(&self) -> usize {
+        self.end.len() - 1
+    }
+
+    /// Reads once. Returns 0 at the end, and after an error.
+    fn read_input(&mut self, buffer: &mut [u8]) -> usize {
+        if self.ended {
+            return 0;
+        }
+        let read = read_some(&mut self.input, buffer);
+        let read = read.inspect_err(|error| self.error = Some(error.kind())).unwrap_or(0);
+        self.ended = read == 0;
+        read
+    }
+
+    /// Reads some bytes before the spare. Returns 0 if there are no more.
+    fn read(&mut self, buffer: &mut [u8]) -> usize {
+        let spare_len = self.spare_len();
+        if spare_len == 0 {
+            return self.read_input(buffer);
+        }
+        while !self.ended && self.held.len() <= spare_len {
+            let (filled, mut held) = (self.held.len(), std::mem::take(&mut self.held));
+            held.resize(spare_len + buffer.len(), 0);
+            let read = self.read_input(&mut held[filled..]);
+            held.truncate(filled + read);
+            self.held = held;
+            if self.ended
+                && self.error.is_none()
+                && let Ok(Some(spare @ (Spare::Same | Spare::Differs))) =
+                    self.end.judge(&self.held, 0)
+            {
+                self.spare = Some(spare);
+                self.held.clear();
+            }
+        }
+        let there = if self.ended { self.held.len() } else { self.held.len() - spare_len };
+        let taken = there.min(buffer.len());
+        buffer[..taken].copy_from_slice(&self.held[..taken]);
+        self.held.drain(..taken);
+        taken
+    }
+
+    /// Says of what follows the last chunk whether it is trailing data, and what the spare is.
+    fn judge(&self, rest: &[u8]) -> (bool, Option<Spare>) {
+        match (self.spare, self.end.judge(rest, 0)) {
+            (Some(spare), _) => (!rest.is_empty(), Some(spare)),
+            (None, Ok(spare)) => (false, spare),
+            (None, Err(error)) => {
+                let spare = (self.spare_len() > 0).then_some(Spare::Damaged);
+                (matches!(error, Error::TrailingData { .. }), spare)
+            }
+        }
+    }
 }
 
 /// Up to three sealed chunks of the input.
 struct Window<R> {
-    input: R,
+    input: WithoutSpare<R>,
     sealed_len: usize,
     buffer: Buffer,
     len: usize,
     /// Where it begins, counted from the first chunk of the input.
     position: u64,
     ended: bool,
-    error: Option<io::ErrorKind>,
 }
 
 impl<R: Read> Window<R> {
-    fn new(input: R, size: ChunkSize) -> Result<Self, Error> {
+    fn new(input: WithoutSpare<R>, size: ChunkSize) -> Result<Self, Error> {
         let sealed_len = size.buffer_len();
         let buffer = chunk::buffer(3 * sealed_len);
         let buffer = buffer.map_err(|error| Error::Read(error.into()))?;
-        Ok(Self { input, sealed_len, buffer, len: 0, position: 0, ended: false, error: None })
+        Ok(Self { input, sealed_len, buffer, len: 0, position: 0, ended: false })
     }
 
     /// Returns as many bytes from `at` on as a sealed chunk has, or fewer if the input ends before.
-    fn chunk(&mut self, at: usize) -> Result<&[u8], Error> {
+    fn chunk(&mut self, at: usize) -> &[u8] {
         let end = at + self.sealed_len;
-        if self.len < end && !self.ended {
-            match read_full(&mut self.input, &mut self.buffer[self.len..end]) {
-                Ok(read) => self.len += read,
-                // What comes after this place is lost.
-                Err(Error::Read(error)) => self.error = Some(error.kind()),
-                Err(error) => return Err(error),
-            }
-            self.ended = self.len < end;
+        while self.len < end && !self.ended {
+            let read = self.input.read(&mut self.buffer[self.len..end]);
+            self.len += read;
+            self.ended = read == 0;
         }
         let end = end.min(self.len);
-        Ok(&self.buffer[at.min(end)..end])
+        &self.buffer[at.min(end)..end]
     }
 
     fn bytes(&self) -> &[u8] {
         &self.buffer[..self.len]
+    }
+
+    /// Returns what follows the last chunk, as far as is needed to judge it.
+    fn rest(&mut self) -> Vec<u8> {
+        let mut rest = vec![0; self.input.end.len()];
+        let mut filled = rest.len().min(self.len);
+        rest[..filled].copy_from_slice(&self.bytes()[..filled]);
+        while filled < rest.len() && !self.ended {
+            let read = self.input.read(&mut rest[filled..]);
+            filled += read;
+            self.ended = read == 0;
+        }
+        rest.truncate(filled);
+        rest
     }
 
     fn skip(&mut self, len: usize) {

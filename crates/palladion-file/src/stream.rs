@@ -2,7 +2,7 @@
 //! caller's thread.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::task::Poll;
 
 use palladion::Algorithm;
@@ -110,6 +110,12 @@ impl<W: Write> EncryptWriter<W> {
         Ok(self.output)
     }
 
+    /// The writer below.
+    #[must_use]
+    pub fn get_ref(&self) -> &W {
+        &self.output
+    }
+
     /// Writes all that is ready.
     fn drain(&mut self) -> io::Result<()> {
         let Self { output, encoder } = self;
@@ -205,6 +211,12 @@ impl<R: Read> DecryptReader<R> {
 }
 
 impl<R> DecryptReader<R> {
+    /// The algorithm of the file.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        self.decoder.algorithm().expect("the header was read")
+    }
+
     /// The spare of a file with [key slots](crate::slots), once a read returned `Ok(0)`; `None` for
     /// other files. Warn if it is not [the same](Spare::Same).
     pub fn spare(&self) -> Option<Spare> {
@@ -214,22 +226,29 @@ impl<R> DecryptReader<R> {
 
 impl<R: Read> Read for DecryptReader<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let decoder = &mut self.decoder;
-        while !bytes.is_empty() {
-            let text = decoder.text()?;
-            if !text.is_empty() {
-                let taken = bytes.len().min(text.len());
-                bytes[..taken].copy_from_slice(&text[..taken]);
-                decoder.consume(taken);
-                return Ok(taken);
-            }
-            if decoder.is_complete() {
-                break;
-            }
-            let read = read_some(&mut self.input, decoder.room())?;
-            decoder.filled(read);
+        if bytes.is_empty() {
+            return Ok(0);
         }
-        Ok(0)
+        let text = self.fill_buf()?;
+        let taken = bytes.len().min(text.len());
+        bytes[..taken].copy_from_slice(&text[..taken]);
+        self.consume(taken);
+        Ok(taken)
+    }
+}
+
+/// The buffer has the rest of a chunk.
+impl<R: Read> BufRead for DecryptReader<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        while self.decoder.text()?.is_empty() && !self.decoder.is_complete() {
+            let read = read_some(&mut self.input, self.decoder.room())?;
+            self.decoder.filled(read);
+        }
+        Ok(self.decoder.text()?)
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.decoder.consume(bytes);
     }
 }
 

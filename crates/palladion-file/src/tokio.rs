@@ -10,6 +10,9 @@
 //! are passphrases. Smaller ones take less time than waking a thread. Outside of a runtime,
 //! everything is done on the caller's thread.
 //!
+//! This module has the name of the crate `tokio`. After `use palladion_file::*`, the name `tokio`
+//! is ambiguous (E0659), also in `#[tokio::main]`: name what you import instead.
+//!
 //! ```
 //! use std::io::SeekFrom;
 //! use palladion_file::MasterKey;

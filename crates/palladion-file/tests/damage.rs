@@ -4,9 +4,10 @@
 use std::io::{self, Read};
 
 use crate::common::*;
+use palladion_file::slots::{Head, NewSlot, Rewrap};
 use palladion_file::{
-    Algorithm, DecryptReader, Decryptor, Encryptor, Error, KdfLimits, KdfParams, MasterKey,
-    Passphrase, SeekReader,
+    Algorithm, ChunkSize, DecryptReader, Decryptor, Encryptor, Error, KdfLimits, KdfParams,
+    Keyring, MasterKey, Passphrase, SeekReader, Spare,
 };
 
 /// Two full chunks and one of 100 bytes.
@@ -102,15 +103,96 @@ fn salvage(file: &[u8]) -> (Vec<u8>, palladion_file::Salvaged) {
     (out, found)
 }
 
+/// One damaged byte of the header does not matter, wherever it is. Two do.
+#[test]
+fn salvage_repairs_one_byte_of_the_header() {
+    let text = text(CHUNK);
+    let file = encrypt_streaming(Algorithm::Aegis256X2, &text);
+    for at in 0..HEADER {
+        let mut damaged = file.clone();
+        damaged[at] ^= 0x81;
+        let (out, found) = salvage(&damaged);
+        assert!(out == text && found.is_complete(), "{at}");
+    }
+    let mut damaged = file.clone();
+    (damaged[20], damaged[100]) = (!file[20], !file[100]);
+    let error = Decryptor::new(&key()).salvage(&damaged[..], |_, _| Ok(())).unwrap_err();
+    assert!(matches!(error, Error::HeaderDamaged));
+    let error = Decryptor::new(&key()).salvage(&[7; 500][..], |_, _| Ok(())).unwrap_err();
+    assert!(matches!(error, Error::NotPalladion));
+}
+
+/// The copy of key slots at the end is no chunk and no trailing data, whatever happened to it.
+#[test]
+fn salvage_of_a_file_with_key_slots() {
+    let (text, key, mut file) = (text(LEN), key(), Vec::new());
+    let slots = [NewSlot::Key(&key)];
+    let encryptor = Encryptor::with_slots(&slots);
+    encryptor.chunk_size(ChunkSize::MIN).run(&text[..], &mut file).unwrap();
+    let ring = Keyring::default().key(key.clone()).open_slots();
+    let salvage = |input: &mut dyn Read| {
+        let mut out = vec![0; LEN];
+        let found = Decryptor::new(&ring).salvage(input, |offset, piece| {
+            out[offset as usize..][..piece.len()].copy_from_slice(piece);
+            Ok(())
+        });
+        found.map(|found| (out, found))
+    };
+    let (head, end) = (Head::MIN_LEN, file.len() - Head::MIN_LEN);
+    let changed = |at: usize| {
+        let mut changed = file.clone();
+        changed[at] ^= 1;
+        changed
+    };
+    let differs = {
+        let rewrap = Rewrap::new(&file, &ring, &KdfLimits::default()).unwrap();
+        let plan = rewrap.plan(rewrap.slots().to_vec()).unwrap();
+        let mut differs = file.clone();
+        differs[end..].copy_from_slice(plan.head().as_bytes());
+        differs
+    };
+    let longer = [&file[..], &[0]].concat();
+    for (file, spare, has_trailing_data) in [
+        (file.clone(), Spare::Same, false),
+        (changed(50), Spare::Same, false), // in the header
+        (differs, Spare::Differs, false),
+        (changed(end + 50), Spare::Damaged, false),
+        (file[..file.len() - 1].to_vec(), Spare::Damaged, false),
+        (file[..end].to_vec(), Spare::Damaged, false),
+        (longer, Spare::Damaged, true),
+        ([&file[..end], &[0], &file[end..]].concat(), Spare::Same, true),
+    ] {
+        let (out, found) = salvage(&mut &file[..]).unwrap();
+        assert!(out == text && found.is_complete(), "{found:?}");
+        assert_eq!((found.intact.spare, found.has_trailing_data), (Some(spare), has_trailing_data));
+    }
+    let last = LEN / CHUNK * CHUNK;
+    for (at, missing) in [(head + 2000, [CHUNK, 2 * CHUNK]), (end - 1, [last, LEN])] {
+        let (_, found) = salvage(&mut &changed(at)[..]).unwrap();
+        let [begin, after] = missing.map(|at| at as u64);
+        assert!(found.missing.iter().eq([&(begin..after)]), "{found:?}");
+        assert_eq!((found.intact.spare, found.has_end), (Some(Spare::Same), at < end - 1));
+    }
+    assert!(matches!(salvage(&mut &changed(200)[..]), Err(Error::HeaderDamaged)));
+    // All that comes before an error of the input is looked at.
+    let (out, found) = salvage(&mut file[..end].chain(Fails)).unwrap();
+    assert!(out == text && found.is_complete());
+    assert_eq!(found.read_error, Some(io::ErrorKind::PermissionDenied));
+    let refused = Decryptor::new(&key).salvage(&file[..], |_, _| Ok(())).unwrap_err();
+    assert!(refused.to_string().contains("has key slots"), "{refused}");
+}
+
+struct Fails;
+
+impl Read for Fails {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+}
+
 /// What was read before a disk fails is kept.
 #[test]
 fn salvage_of_a_file_that_cannot_be_read_to_its_end() {
-    struct Fails;
-    impl Read for Fails {
-        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-            Err(io::ErrorKind::PermissionDenied.into())
-        }
-    }
     let file = encrypt_streaming(Algorithm::Aegis256X2, &text(LEN));
     let (_, whole) = salvage(&file);
     let readable = &file[..file.len() - 1];
@@ -124,6 +206,13 @@ fn salvage_of_a_file_that_cannot_be_read_to_its_end() {
     assert_eq!(found.read_error, Some(io::ErrorKind::PermissionDenied));
     assert_eq!(found.intact.chunks, whole.intact.chunks - 1);
     assert_eq!(found.intact.bytes, len as u64);
+    // A chunk that came whole before that is not lost.
+    let (mut len, readable) = (0, &file[..]);
+    let found = Decryptor::new(&key()).salvage(readable.chain(Fails), |_, piece| {
+        len += piece.len();
+        Ok(())
+    });
+    assert_eq!((found.unwrap().is_complete(), len), (true, LEN));
 }
 
 #[test]

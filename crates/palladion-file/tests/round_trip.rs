@@ -1,11 +1,12 @@
 //! What goes in comes out, whatever the size, the pieces, the threads and the algorithm.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use crate::common::*;
 use crate::random::{Random, with_new_seeds};
 use palladion_file::{
-    Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, MasterKey, Passphrase,
+    Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, KdfParams, MasterKey,
+    Passphrase,
 };
 
 /// Gives at most `step` bytes at a time, like a pipe.
@@ -27,6 +28,24 @@ fn length(random: &mut Random) -> usize {
         0 => random.below(6 * CHUNK),
         _ => (random.below(6) * CHUNK + random.below(5)).saturating_sub(2),
     }
+}
+
+/// Lines are read without another buffer, across the ends of chunks.
+#[test]
+fn lines() {
+    let text: Vec<_> = (0..1000).map(|number| format!("line {number}\n")).collect();
+    let key = key();
+    let (size, kdf) = (ChunkSize::MIN, KdfParams::default());
+    let writer = EncryptWriter::with(&key, Algorithm::default(), size, kdf, Vec::new());
+    let mut writer = writer.unwrap();
+    assert_eq!(writer.get_ref().len(), HEADER);
+    writer.write_all(text.concat().as_bytes()).unwrap();
+    let file = writer.finish().unwrap();
+    let mut reader = DecryptReader::new(&key, &file[..]).unwrap();
+    assert_eq!(reader.algorithm(), Algorithm::default());
+    assert_eq!(reader.fill_buf().unwrap().len(), CHUNK);
+    let lines: Vec<_> = reader.lines().map(|line| line.unwrap() + "\n").collect();
+    assert_eq!(lines, text);
 }
 
 #[test]

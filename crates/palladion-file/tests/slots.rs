@@ -9,7 +9,8 @@ use palladion_file::sans_io::{Decoder, Encoder};
 use palladion_file::slots::{FileKey, Head, NewSlot, Unlock};
 use palladion_file::{
     Algorithm, ChunkSize, DecryptReader, Decryptor, EncryptWriter, Encryptor, Error, HEADER_LEN,
-    KdfLimits, KdfParams, Keyring, MasterKey, Passphrase, ReadAt, Secret, SeekReader, Spare,
+    Info, KdfLimits, KdfParams, Keyring, MasterKey, Passphrase, ReadAt, Secret, SecretKind,
+    SeekReader, Spare, needs_passphrase,
 };
 
 use crate::answers::middle;
@@ -88,6 +89,26 @@ fn every_reader_gives_the_answer_of_the_reference() {
     }
 }
 
+/// The asynchronous reader opens what the blocking one opens, and gives the same errors.
+#[cfg(feature = "tokio")]
+#[test]
+fn both_readers_from_the_middle_agree() {
+    let Some(answers) = Answers::read_slots() else { return };
+    let ring = || Keyring::default().open_slots();
+    let keys = ring().key(answers.key.into());
+    let passphrases = ring().passphrase(Passphrase::new(answers.passphrase.clone()));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for file in &answers.files {
+        for keyring in [&keys, &passphrases, &ring().key([9; 32].into())] {
+            let blocking = SeekReader::new(keyring, &file.bytes).map(|reader| reader.len());
+            let input = io::Cursor::new(&file.bytes);
+            let reader = palladion_file::tokio::SeekReader::new(keyring, input);
+            let reader = runtime.block_on(reader).map(|reader| reader.len());
+            assert_eq!(format!("{reader:?}"), format!("{blocking:?}"), "{}", file.name);
+        }
+    }
+}
+
 /// Files without slots: the first secret encrypts, any decrypts.
 #[test]
 fn a_keyring_for_rotation() {
@@ -140,6 +161,32 @@ fn slots_are_opened_only_if_asked() {
         }
     }
     assert!(SeekReader::new(&keyring.open_slots(), bytes).is_ok());
+    // The header says so without a secret, but not which of two kinds of secret is needed.
+    assert_eq!(Info::from_start(bytes).unwrap().secret, SecretKind::Slots);
+    assert_eq!(name(&needs_passphrase(bytes).unwrap_err()), "unsupported-header");
+}
+
+/// Readers from the start cannot try the copy at the end, so their errors name it.
+#[test]
+fn a_damaged_head_beside_an_intact_copy() {
+    let key = MasterKey::from([1; 32]);
+    let ring = Keyring::default().key(key.clone()).open_slots();
+    let mut file = Vec::new();
+    Encryptor::with_slots(&[NewSlot::Key(&key)]).run(&b"text"[..], &mut file).unwrap();
+    for at in [50, 200] {
+        let mut damaged = file.clone();
+        damaged[at] ^= 1;
+        for (reader, (_, result)) in from_start(&mut Random(1), &ring, &damaged) {
+            let error = result.unwrap_err();
+            assert!(matches!(error, Error::HeaderDamaged), "{reader}: {error}");
+            assert!(error.hint().unwrap().contains("the copy at its end"), "{reader}");
+        }
+        assert_eq!(SeekReader::new(&ring, &damaged).unwrap().len(), 4);
+    }
+    let stranger = Keyring::default().key([2; 32].into()).open_slots();
+    let error = Decryptor::new(&stranger).run(&file[..], Vec::new()).unwrap_err();
+    assert!(matches!(error, Error::NoSlot));
+    assert!(error.hint().unwrap().contains("the copy at its end"));
 }
 
 /// So that asynchronous programs leave it to another thread.

@@ -25,17 +25,17 @@
 use std::error::Error;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use futures_util::stream::{BoxStream, StreamExt, TryStreamExt};
+use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
     CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     ObjectStoreExt, PutMode, PutMultipartOptions, PutOptions, PutPayload, PutResult, RenameOptions,
     Result,
 };
-use palladion_file::sans_io::Layout;
 use palladion_file::{
     Algorithm, ChunkSize, KdfLimits, KdfParams, KeyFileError, MasterKey, OwnedSecret,
 };
@@ -44,7 +44,9 @@ mod blocking;
 mod cache;
 mod decrypt;
 mod error;
+mod list;
 mod read;
+mod request;
 mod secret;
 mod upload;
 
@@ -64,7 +66,9 @@ use upload::{EncryptedUpload, Encryption, Format};
 ///   [chunk size](Self::chunk_size), and `head` from the length and the header: nobody verified
 ///   them. An object with another chunk size is listed with a size that may be wrong by 36 bytes
 ///   for each chunk. `list` cannot tell which objects are encrypted. A foreign object of 1000 bytes
-///   is listed as 836, because an encrypted one could have that length.
+///   is listed as 836, because an encrypted one could have that length. Programs such as DataFusion
+///   trust listed sizes, and lose data without an error if these are wrong: see
+///   [`exact_sizes`](Self::exact_sizes).
 /// * A copy or rename between paths with different secrets is [`Error::NotSupported`].
 /// * `put_part` of an upload encrypts before it returns. Parts are cut anew, so the future of one
 ///   may complete before its data is uploaded. `complete` fails until all futures have succeeded,
@@ -84,9 +88,10 @@ use upload::{EncryptedUpload, Encryption, Format};
 /// `spawn_blocking`, they wait for ever.
 #[derive(Debug)]
 pub struct EncryptedStore<T> {
-    inner: T,
+    inner: Arc<T>,
     secrets: Secrets,
     format: Format,
+    has_exact_sizes: bool,
     limits: KdfLimits,
     cache: Cache,
     stretching: Stretching,
@@ -144,9 +149,10 @@ impl<T: ObjectStore> EncryptedStore<T> {
         let chunk_size = ChunkSize::new(64 << 10).expect("a power of two");
         let (algorithm, kdf) = (Algorithm::default(), KdfParams::default());
         Self {
-            inner,
+            inner: Arc::new(inner),
             secrets,
             format: Format { algorithm, chunk_size, kdf },
+            has_exact_sizes: false,
             limits: KdfLimits::default(),
             cache: Cache::default(),
             stretching: Stretching::default(),
@@ -160,11 +166,52 @@ impl<T: ObjectStore> EncryptedStore<T> {
         self
     }
 
-    /// Sets the chunk size of new objects, and the one that `list` supposes; by default 64 KiB.
+    /// Sets the chunk size of new objects, and the one that `list` supposes; by default 64 KiB. The
+    /// objects that the store has already keep theirs, so `list` gives wrong sizes for them: use
+    /// [`exact_sizes`](Self::exact_sizes) as well if anything relies on these.
     #[must_use]
     pub fn chunk_size(mut self, chunk_size: ChunkSize) -> Self {
         self.format.chunk_size = chunk_size;
         self
+    }
+
+    /// Sets whether lists get the size of each object from its header; by default `false`. That
+    /// takes one request of 128 bytes for each object, ten at a time, and gives the sizes that
+    /// `head` gives. A foreign object is listed with its own length, and so is one whose header is
+    /// damaged. Use this if the store has objects with other chunk sizes than
+    /// [its own](Self::chunk_size), such as those of `palladion encrypt`, which have 1 MiB.
+    ///
+    /// ```
+    /// use futures_util::TryStreamExt;
+    /// use object_store::{ObjectStore, ObjectStoreExt, memory::InMemory};
+    /// use palladion_file::{Encryptor, MasterKey};
+    /// use palladion_object_store::EncryptedStore;
+    ///
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let (inner, key, mut file) = (InMemory::new(), MasterKey::generate()?, Vec::new());
+    /// Encryptor::new(&key).run(&[b'x'; 500_000][..], &mut file)?;
+    /// inner.put(&"table.csv".into(), file.into()).await?;
+    ///
+    /// let store = EncryptedStore::new(inner, key).exact_sizes(true);
+    /// let list: Vec<_> = store.list(None).try_collect().await?;
+    /// assert_eq!(list[0].size, 500_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn exact_sizes(mut self, exact: bool) -> Self {
+        self.has_exact_sizes = exact;
+        self
+    }
+
+    /// Replaces the sizes in a list by those of the plaintext.
+    fn listed(
+        &self,
+        list: BoxStream<'static, Result<ObjectMeta>>,
+    ) -> BoxStream<'static, Result<ObjectMeta>> {
+        let supposed = (!self.has_exact_sizes).then_some(self.format.chunk_size);
+        list::stream(&self.inner, supposed, list)
     }
 
     /// Sets the cost of a passphrase for new objects; no effect on a master key.
@@ -264,19 +311,6 @@ impl<T: fmt::Display> fmt::Display for EncryptedStore<T> {
     }
 }
 
-/// What a list says of an object, with the length of the plaintext if it could be one of ours.
-fn listed(size: ChunkSize, meta: ObjectMeta) -> ObjectMeta {
-    let layout = Layout::of_file(size, meta.size);
-    ObjectMeta { size: layout.map_or(meta.size, |layout| layout.plaintext_len()), ..meta }
-}
-
-fn listed_stream(
-    size: ChunkSize,
-    list: BoxStream<'static, Result<ObjectMeta>>,
-) -> BoxStream<'static, Result<ObjectMeta>> {
-    list.map_ok(move |meta| listed(size, meta)).boxed()
-}
-
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
@@ -330,7 +364,7 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        listed_stream(self.format.chunk_size, self.inner.list(prefix))
+        self.listed(self.inner.list(prefix))
     }
 
     fn list_with_offset(
@@ -338,14 +372,14 @@ impl<T: ObjectStore> ObjectStore for EncryptedStore<T> {
         prefix: Option<&Path>,
         offset: &Path,
     ) -> BoxStream<'static, Result<ObjectMeta>> {
-        listed_stream(self.format.chunk_size, self.inner.list_with_offset(prefix, offset))
+        self.listed(self.inner.list_with_offset(prefix, offset))
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        let mut result = self.inner.list_with_delimiter(prefix).await?;
-        let size = self.format.chunk_size;
-        result.objects = result.objects.into_iter().map(|meta| listed(size, meta)).collect();
-        Ok(result)
+        let result = self.inner.list_with_delimiter(prefix).await?;
+        let objects = stream::iter(result.objects.into_iter().map(Ok)).boxed();
+        let objects = self.listed(objects).try_collect().await?;
+        Ok(ListResult { objects, ..result })
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {

@@ -17,13 +17,14 @@ use object_store::{
     OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore, Result,
 };
 use palladion_file::sans_io::{ChunkOpener, Decoder, Layout, Opening};
-use palladion_file::{HEADER_LEN, Info, OwnedSecret, Secret};
+use palladion_file::{HEADER_LEN, Info, OwnedSecret, Secret, SecretKind};
 
 use crate::EncryptedStore;
 use crate::blocking::{self, SHORT};
 use crate::cache;
 use crate::decrypt::{self, Piece, Reader};
 use crate::error::{failed, other};
+use crate::request::{PARALLEL, first_bytes};
 
 /// How often to try: the first attempt fails after a change that the cache did not know of, others
 /// after a change while reading. The last reads the whole object with one request, to which no
@@ -32,8 +33,6 @@ const ATTEMPTS: usize = 4;
 /// The longest object of which the last attempt reads all for a range. A longer one does not change
 /// so often: perhaps the store does not understand conditions.
 const WHOLE: u64 = 64 << 20;
-/// The most requests of `get_ranges` at the same time.
-const PARALLEL: usize = 10;
 /// Bytes that cost about as much as a request.
 const REQUEST: u64 = OBJECT_STORE_COALESCE_DEFAULT;
 
@@ -354,19 +353,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
 
     /// Gets the header of an object, if the caller's conditions hold.
     async fn start(&self, location: &Path, options: &GetOptions) -> Result<Option<Start>> {
-        let first = GetRange::Bounded(0..Opening::START_LEN as u64);
-        let first = GetOptions { range: Some(first), head: false, ..options.clone() };
-        let result = match self.inner.get_opts(location, first).await {
-            // An empty object has no first bytes.
-            Err(error @ Error::Generic { .. }) => {
-                let head = GetOptions { range: None, head: true, ..options.clone() };
-                match self.inner.get_opts(location, head).await {
-                    Ok(result) if result.meta.size == 0 => result,
-                    _ => return Err(error),
-                }
-            }
-            result => result?,
-        };
+        let result = first_bytes(&*self.inner, location, options, Opening::START_LEN).await?;
         let (answer, mut reader) = Answer::split(result);
         let mut header = vec![0; Opening::START_LEN];
         let filled = reader.fill(&mut header).await?;
@@ -384,9 +371,12 @@ impl<T: ObjectStore> EncryptedStore<T> {
         header: &[u8],
     ) -> Result<Option<Layout>> {
         let info = Info::from_start(header).map_err(|error| failed(location, error))?;
-        let layout = Layout::of_file(info.chunk_size, answer.meta.size);
+        let layout = match info.secret {
+            SecretKind::Slots => None,
+            _ => Layout::of_file(info.chunk_size, answer.meta.size),
+        };
         if layout.is_none() {
-            // No file has this length. An attempt to open it says why.
+            // A store has no such object. An attempt to open it says why.
             let secret = self.secrets.get(location)?;
             let version = Version::new(location, options, &answer.meta);
             let keys = self.keys(&version, &secret, header.to_vec(), None).await?;

@@ -6,6 +6,7 @@ mod damage;
 #[allow(dead_code)] // its answers for files with key slots
 mod file_answers;
 mod integration;
+mod list;
 mod model;
 #[path = "../../palladion/tests/common/random.rs"]
 mod random;

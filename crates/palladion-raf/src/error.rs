@@ -8,6 +8,9 @@ use crate::limits::{CHUNK_MAX, CHUNK_MIN, HASH_MAX, HASH_MIN};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why an operation on a file failed.
+///
+/// `Display` includes the cause. That is also the [`source`](std::error::Error::source), to be
+/// found by its type: what prints whole chains, such as `{:#}` of anyhow, prints it twice.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {

@@ -86,7 +86,18 @@ impl Options {
     }
 
     /// Creates an empty file, with a key of [`Algorithm::key_len`] bytes, and
-    /// [locks](Raf#locks) it for writing.
+    /// [locks](Raf#locks) it for writing. A file of the operating system must be open for reading
+    /// too, which [`File::create`](std::fs::File::create) does not do.
+    ///
+    /// ```no_run
+    /// use std::fs::File;
+    /// use palladion_raf::Options;
+    ///
+    /// let file = File::options().read(true).write(true).create_new(true).open("notes.raf")?;
+    /// let mut notes = Options::default().create(file, &[7; 32])?;
+    /// notes.write_at(b"hello", 0)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -111,6 +122,7 @@ impl Options {
         if !is_chunk_size(self.chunk_size) {
             return Err(Error::ChunkSize(self.chunk_size));
         }
+        storage.check_access(true)?;
         let locked = self.locks && lock(&mut storage, Lock::Exclusive)?;
         if !self.overwrite && storage.size()? > 0 {
             return Err(Error::Exists);
@@ -207,6 +219,7 @@ impl<S: Storage> Found<S> {
     /// [`Error::NotRaf`], [`Error::Unsupported`], [`Error::Truncated`] within the header,
     /// [`Error::Locked`] on Windows, [`Error::Io`].
     pub fn new(mut storage: S) -> Result<Self> {
+        storage.check_access(false)?;
         /// What Windows says of bytes that someone else has locked.
         const ERROR_LOCK_VIOLATION: i32 = 33;
 
@@ -265,6 +278,9 @@ impl<S: Storage> Found<S> {
         environment: E,
         buffer: impl FnOnce(&Info) -> Result<E::Buffer>,
     ) -> Result<Raf<S, E>> {
+        if self.access == Access::Write {
+            self.storage.check_access(true)?;
+        }
         let locked = match self.access {
             Access::Write if self.locks => lock(&mut self.storage, Lock::Exclusive)?,
             Access::Read if self.locks => lock(&mut self.storage, Lock::Shared)?,
@@ -404,7 +420,8 @@ fn get_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
 
 impl<S: Storage> Raf<S> {
     /// Opens a file for reading and writing, and [locks](Self#locks) it. Its chunks are verified
-    /// when they are read.
+    /// when they are read. A file of the operating system must be open for both:
+    /// `File::options().read(true).write(true).open(path)`.
     ///
     /// # Errors
     ///
@@ -838,7 +855,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     }
 
     /// Writes all of the data at `offset`. The file grows if necessary, with zeros between its old
-    /// end and `offset`. Empty data does nothing.
+    /// end and `offset`, which cost as much as those of [`set_size`](Self::set_size). Empty data
+    /// does nothing.
     ///
     /// # Errors
     ///
@@ -854,7 +872,9 @@ impl<S: Storage, E: Environment> Raf<S, E> {
         self.change(offset..end, data)
     }
 
-    /// Sets the size of the file: discards the data past it, or adds zeros.
+    /// Sets the size of the file: discards the data past it, or adds zeros. Those are encrypted and
+    /// written like other data, so they take as much time and disk space, and nothing stops that.
+    /// Add many gigabytes in several calls, and check the size first if someone else chose it.
     ///
     /// # Errors
     ///

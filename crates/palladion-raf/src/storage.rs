@@ -56,6 +56,16 @@ pub trait Storage {
         let _ = lock;
         Ok(false)
     }
+    /// Checks that the bytes can be read and, with `to_write`, changed, without doing either. A
+    /// file is created or opened only then. By default, every storage passes.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot.
+    fn check_access(&mut self, to_write: bool) -> io::Result<()> {
+        let _ = to_write;
+        Ok(())
+    }
     /// Returns whether a write that begins at the end or before makes it as long as needed.
     /// Otherwise, and before long writes, [`set_size`](Self::set_size) does that.
     fn grows(&self) -> bool {
@@ -99,6 +109,9 @@ impl<S: Storage + ?Sized> Storage for &mut S {
     }
     fn sync(&mut self) -> io::Result<()> {
         (**self).sync()
+    }
+    fn check_access(&mut self, to_write: bool) -> io::Result<()> {
+        (**self).check_access(to_write)
     }
     fn grows(&self) -> bool {
         (**self).grows()
@@ -184,6 +197,15 @@ impl Storage for File {
             Err(TryLockError::Error(_)) => Ok(false),
         }
     }
+    fn check_access(&mut self, to_write: bool) -> io::Result<()> {
+        #[cfg(any(unix, windows))]
+        return check_access(self, to_write);
+        #[cfg(not(any(unix, windows)))]
+        {
+            let _ = to_write;
+            Ok(())
+        }
+    }
     fn grows(&self) -> bool {
         true
     }
@@ -191,6 +213,39 @@ impl Storage for File {
     fn shared(&self) -> Option<&dyn Shared> {
         Some(self)
     }
+}
+
+/// Reads and writes nothing, which systems refuse if the file is not open for that.
+#[cfg(any(unix, windows))]
+fn check_access(file: &File, to_write: bool) -> io::Result<()> {
+    #[cfg(unix)]
+    use std::os::unix::fs::FileExt;
+    #[cfg(windows)]
+    use std::os::windows::fs::FileExt;
+    #[cfg(unix)]
+    let (read, write) = (<File as FileExt>::read_at, <File as FileExt>::write_at);
+    #[cfg(windows)]
+    let (read, write) = (<File as FileExt>::seek_read, <File as FileExt>::seek_write);
+    /// What a system says then: `EBADF`, `ERROR_ACCESS_DENIED`.
+    const NOT_OPEN: i32 = if cfg!(unix) { 9 } else { 5 };
+
+    let not_open = |error: io::Error, message| match error.raw_os_error() {
+        Some(NOT_OPEN) => io::Error::new(ErrorKind::InvalidInput, message),
+        _ => error,
+    };
+    read(file, &mut [], 0).map_err(|error| {
+        not_open(error, "the file is not open for reading; open it for reading and writing")
+    })?;
+    if to_write {
+        write(file, &[], 0).map_err(|error| {
+            not_open(
+                error,
+                "the file is not open for writing; open it for reading and writing, or the RAF \
+                 file read-only",
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// A storage that several threads may read: at once if it allows that, and in turn if not.

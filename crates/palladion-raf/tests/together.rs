@@ -91,6 +91,26 @@ fn one_writer_or_many_readers() {
     assert_eq!(kind, io::ErrorKind::ResourceBusy);
 }
 
+/// A file that is not open for both is refused at once, and nothing is written to it.
+#[test]
+#[cfg(any(unix, windows))]
+fn files_that_are_not_open_for_reading_and_writing() {
+    let path = Path::new("access");
+    let error = options().create(File::create(&path.0).unwrap(), &KEY).unwrap_err();
+    assert!(error.to_string().contains("not open for reading; open it for"), "{error}");
+    assert_eq!(fs::metadata(&path.0).unwrap().len(), 0);
+
+    options().create(path.open(), &KEY).unwrap();
+    let read = || File::open(&path.0).unwrap();
+    let error = Raf::open(read(), &KEY).unwrap_err();
+    assert!(error.to_string().contains("not open for writing; open it for"), "{error}");
+    assert!(Raf::open_read_only(read(), &KEY).is_ok());
+    let write = File::options().write(true).open(&path.0).unwrap();
+    let error = Raf::open_read_only(write, &KEY).unwrap_err();
+    assert!(error.to_string().contains("not open for reading"), "{error}");
+    assert!(Raf::open(path.open(), &KEY).is_ok());
+}
+
 /// Linux and Windows write to the end of a file that is open for appending, wherever one asks them
 /// to write.
 #[cfg(any(target_os = "linux", windows))]

@@ -6,7 +6,7 @@ use super::open::Opening;
 use crate::cipher::Cipher;
 use crate::error::Error;
 use crate::header::{HEADER_LEN, Header, MAGIC};
-use crate::kdf::KdfLimits;
+use crate::kdf::{KdfLimits, KdfParams};
 use crate::read_at::ReadAt;
 
 /// The head and the spare of a file, read without a secret: nothing of them is authentic yet.
@@ -80,27 +80,67 @@ pub(crate) fn open_at_any_offset(
     keyring: &Keyring,
     limits: &KdfLimits,
 ) -> Result<Option<(Head, Cipher)>, Error> {
+    match open_head(file, file_len, start, keyring, limits)? {
+        OfHead::NoSlots => Ok(None),
+        OfHead::Opened(head, cipher) => Ok(Some((head, cipher))),
+        OfHead::Failed(failed) => open_spare(file, file_len, failed, keyring, limits).map(Some),
+    }
+}
+
+/// What comes of the head of a file.
+pub(crate) enum OfHead {
+    /// The file is intact, and has no slots.
+    NoSlots,
+    Opened(Head, Cipher),
+    /// The spare may open the file.
+    Failed(Failed),
+}
+
+/// A head that does not open.
+pub(crate) struct Failed {
+    /// If it is intact.
+    head: Option<Vec<u8>>,
+    is_damaged: bool,
+    error: Error,
+    costs: Vec<KdfParams>,
+}
+
+/// Opens a file by its head.
+pub(crate) fn open_head(
+    file: &(impl ReadAt + ?Sized),
+    file_len: u64,
+    start: &[u8],
+    keyring: &Keyring,
+    limits: &KdfLimits,
+) -> Result<OfHead, Error> {
     match Header::from_start(start) {
-        Ok(header) if !header.has_slots() => return Ok(None),
+        Ok(header) if !header.has_slots() => return Ok(OfHead::NoSlots),
         Err(error @ (Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. })) => {
             return Err(error);
         }
         _ => {}
     }
     let mut opening = Opening::new(keyring, limits);
-    let mut open = |bytes: &Vec<u8>| {
-        let head = Head::parse(bytes).map_err(|error| (true, error))?;
-        let key = opening.open(&head).map_err(|error| (false, error))?;
-        let cipher = head.header().open_with(key.as_bytes()).map_err(|error| (false, error))?;
-        Ok((head, cipher.expect("the head was verified")))
-    };
     let (head, (is_damaged, error)) = match read_head(file, file_len, start) {
-        Ok(bytes) => match open(&bytes) {
-            Ok(opened) => return Ok(Some(opened)),
+        Ok(bytes) => match open(&bytes, &mut opening) {
+            Ok((head, cipher)) => return Ok(OfHead::Opened(head, cipher)),
             Err(failed) => (Some(bytes), failed),
         },
         Err(error) => (None, (true, error)),
     };
+    Ok(OfHead::Failed(Failed { head, is_damaged, error, costs: opening.costs }))
+}
+
+/// Opens a file by its spare, after its head failed. The longest spare has [`Head::MAX_LEN`] bytes,
+/// and no others are read.
+pub(crate) fn open_spare(
+    file: &(impl ReadAt + ?Sized),
+    file_len: u64,
+    failed: Failed,
+    keyring: &Keyring,
+    limits: &KdfLimits,
+) -> Result<(Head, Cipher), Error> {
+    let Failed { head, is_damaged, error, costs } = failed;
     let Some(spare) = read_spare(file, file_len)? else { return Err(error) };
     if let Some(head) = head {
         check_same_beginning(&head, &spare)?;
@@ -108,10 +148,19 @@ pub(crate) fn open_at_any_offset(
             return Err(error);
         }
     }
-    match open(&spare) {
-        Ok(opened) => Ok(Some(opened)),
+    let mut opening = Opening { costs, ..Opening::new(keyring, limits) };
+    match open(&spare, &mut opening) {
+        Ok(opened) => Ok(opened),
         Err((_, of_spare)) => Err(if is_damaged { of_spare } else { error }),
     }
+}
+
+/// Opens a copy. An error says also whether the copy is damaged.
+fn open(bytes: &[u8], opening: &mut Opening<'_>) -> Result<(Head, Cipher), (bool, Error)> {
+    let head = Head::parse(bytes).map_err(|error| (true, error))?;
+    let key = opening.open(&head).map_err(|error| (false, error))?;
+    let cipher = head.header().open_with(key.as_bytes()).map_err(|error| (false, error))?;
+    Ok((head, cipher.expect("the head was verified")))
 }
 
 /// Both copies are intact. One file key, and one place of the chunks: otherwise someone with the

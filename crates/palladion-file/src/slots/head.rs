@@ -62,14 +62,17 @@ pub enum SlotKind {
 pub struct Slot {
     /// Kind, zero, length of the body, body.
     bytes: Vec<u8>,
+    /// The checksum of the header that it was made for.
+    header: [u8; 32],
 }
 
 impl Slot {
-    pub(crate) fn new(kind: u8, body: &[&[u8]]) -> Result<Self, Error> {
+    pub(crate) fn new(header: &Header, kind: u8, body: &[&[u8]]) -> Result<Self, Error> {
         let body = body.concat();
         let len = u16::try_from(body.len())
             .map_err(|_| Error::NoRoomForSlots { needed: body.len(), room: u16::MAX.into() })?;
-        Ok(Self { bytes: [&[kind, 0], &len.to_le_bytes()[..], &body].concat() })
+        let bytes = [&[kind, 0], &len.to_le_bytes()[..], &body].concat();
+        Ok(Self { bytes, header: *header.checksum() })
     }
 
     /// Returns the kind.
@@ -135,7 +138,7 @@ impl Header {
             getrandom::fill(&mut salt).map_err(Error::no_randomness)?;
             let pad = self.pad(kind, &salt, ikm, extra);
             let wrapped = xor(&pad, file_key.as_bytes());
-            Slot::new(kind, &[&salt, &wrapped[..], &pad[32..], extra])
+            Slot::new(self, kind, &[&salt, &wrapped[..], &pad[32..], extra])
         };
         match new {
             NewSlot::Key(key) => wrap(1, key, b""),
@@ -146,7 +149,7 @@ impl Header {
                 let costs = [kdf.memory_kib, kdf.passes, kdf.lanes].map(u32::to_le_bytes).concat();
                 wrap(2, &passphrase.stretch(self.salt(), *kdf)?, &costs)
             }
-            NewSlot::Age(lock) => Slot::new(3, &[&lock.lock(file_key).map_err(Error::Slot)?]),
+            NewSlot::Age(lock) => Slot::new(self, 3, &[&lock.lock(file_key).map_err(Error::Slot)?]),
         }
     }
 
@@ -233,7 +236,7 @@ impl Head {
             .ok_or(Error::NoRoomForSlots { needed: least, room: Self::MAX_LEN })
     }
 
-    /// Makes a head with these slots, which were made for this header.
+    /// Makes a head with these slots.
     pub(crate) fn build(
         header: Header,
         file_key: &FileKey,
@@ -243,10 +246,13 @@ impl Head {
     ) -> Result<Self, Error> {
         let of_kind = |kind| slots.iter().filter(|slot| slot.number() == kind).count();
         let why = match slots.len() {
-            0 => Some("nobody could open the file"),
+            0 => Some("nobody could open the file: give at least one"),
             256.. => Some("a file has at most 255 slots"),
             _ if of_kind(2) > MAX_PER_KIND => Some("a file has at most 8 slots for passphrases"),
             _ if of_kind(3) > MAX_PER_KIND => Some("a file has at most 8 slots for age"),
+            _ if slots.iter().any(|slot| slot.header != *header.checksum()) => {
+                Some("one of them is of another file: make it with lock")
+            }
             _ => None,
         };
         if let Some(why) = why {
@@ -316,17 +322,17 @@ impl Head {
         if let Some(byte) = after.iter().find(|byte| **byte != 0) {
             return unsupported("byte after the slots", (*byte).into());
         }
-        let mut slots = Vec::new();
+        let (header, mut slots) = (Header::from_start(bytes)?, Vec::new());
         while let Some((start, _)) = rest.split_first_chunk::<SLOT_HEADER>() {
             let len = SLOT_HEADER + usize::from(u16::from_le_bytes([start[2], start[3]]));
             let Some((slot, after)) = rest.split_at_checked(len) else { break };
-            slots.push(Slot { bytes: slot.to_vec() });
+            slots.push(Slot { bytes: slot.to_vec(), header: *header.checksum() });
             rest = after;
         }
         if !rest.is_empty() || slots.is_empty() || slots.len() != bytes[COUNT].into() {
             return unsupported("number of slots", bytes[COUNT].into());
         }
-        Ok(Self { header: Header::from_start(bytes)?, bytes: bytes.into(), slots })
+        Ok(Self { header, bytes: bytes.into(), slots })
     }
 
     /// Returns the head as it is in the file.

@@ -115,6 +115,11 @@ impl Keyring {
     /// Also opens files with key slots, which are [refused](Error::UnsupportedHeader) otherwise:
     /// everyone who can open such a file, or could ever open one with a slot for the same secret,
     /// can have written it.
+    ///
+    /// Readers from the start use the head of the file. If that is damaged, or an interrupted
+    /// change left it with other slots than the copy at the end,
+    /// [`SeekReader`](crate::SeekReader) may still open the file, and
+    /// [`Rewrap`](crate::slots::Rewrap) repair it.
     #[must_use]
     pub fn open_slots(mut self) -> Self {
         self.opens_slots = true;

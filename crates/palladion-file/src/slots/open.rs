@@ -20,10 +20,10 @@ impl Head {
 
 /// Opens both copies of a head: the limits hold for their sum.
 pub(crate) struct Opening<'a> {
-    keyring: &'a Keyring,
-    limits: &'a KdfLimits,
+    pub keyring: &'a Keyring,
+    pub limits: &'a KdfLimits,
     /// Costs that one passphrase was, or is to be, stretched with.
-    costs: Vec<KdfParams>,
+    pub costs: Vec<KdfParams>,
 }
 
 impl<'a> Opening<'a> {

@@ -15,6 +15,7 @@ use super::keyring::{FileKey, Keyring};
 use super::open::Opening;
 use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD};
 use crate::error::Error;
+use crate::header::HEADER_LEN;
 use crate::kdf::KdfLimits;
 use crate::read_at::ReadAt;
 
@@ -106,7 +107,7 @@ impl Rewrap {
         let (offset, sealed_len) = (head_len + counter * full, (body - counter * full) as usize);
         let unsure = Error::CannotChangeSlots(
             "one copy of them is damaged, and the file was cut or extended, so that its place is \
-             not known",
+             not known: decrypt the file and encrypt it again",
         );
         let Some(len) = sealed_len.checked_sub(OVERHEAD) else { return Err(unsure) };
         let (chunk, mut sealed) =
@@ -150,19 +151,27 @@ impl Rewrap {
         self.base.header().lock(&new, &self.file_key)
     }
 
-    /// Plans to set exactly these slots in place. They must be of this file.
+    /// Plans to set exactly these slots in place.
     ///
     /// # Errors
     ///
     /// [`Error::NoRoomForSlots`]: use [`copy`](Self::copy). [`Error::CannotChangeSlots`] if there
-    /// are none, or too many of a kind.
+    /// are none, too many of a kind, or one of another file.
     pub fn plan(&self, slots: Vec<Slot>) -> Result<Plan, Error> {
-        Ok(Plan { head: self.build(self.base.as_bytes().len(), slots)?, order: self.order })
+        let head = self.build(self.base.as_bytes().len(), slots)?;
+        Ok(Plan {
+            head,
+            order: self.order,
+            #[cfg(any(unix, windows))]
+            file_len: self.file_len,
+        })
     }
 
     fn build(&self, len: usize, slots: Vec<Slot>) -> Result<Head, Error> {
         let sequence = self.sequence;
-        let sequence = sequence.ok_or(Error::CannotChangeSlots("they were changed too often"))?;
+        let sequence = sequence.ok_or(Error::CannotChangeSlots(
+            "they were changed too often: decrypt the file and encrypt it again",
+        ))?;
         Head::build(self.base.header().clone(), &self.file_key, len, sequence, slots)
     }
 
@@ -170,7 +179,8 @@ impl Rewrap {
     ///
     /// # Errors
     ///
-    /// As of [`plan`](Self::plan), [`Error::Read`] and [`Error::Write`].
+    /// As of [`plan`](Self::plan); [`Error::CannotChangeSlots`] if `file` is not the one that was
+    /// opened; [`Error::Read`] and [`Error::Write`].
     pub fn copy(
         &self,
         slots: Vec<Slot>,
@@ -178,6 +188,7 @@ impl Rewrap {
         mut output: impl Write,
     ) -> Result<Head, Error> {
         let head = self.build(Head::len_for(&slots)?, slots)?;
+        check_file(file, &self.base, self.order, self.file_len)?;
         output.write_all(head.as_bytes()).map_err(Error::Write)?;
         let len = self.base.as_bytes().len() as u64;
         let (mut at, end) = (len, self.file_len - len);
@@ -201,7 +212,8 @@ impl Rewrap {
     /// # Errors
     ///
     /// [`Error::Read`] and [`Error::Write`], also if the file system has no locks; those of
-    /// [`new`](Self::new); any of `choose`.
+    /// [`new`](Self::new); any of `choose`; [`Error::CannotChangeSlots`] if its plan is one for
+    /// another file.
     #[cfg(any(unix, windows))]
     pub fn in_place(
         path: &Path,
@@ -224,6 +236,22 @@ impl Rewrap {
         let plan = choose(&Self::new(&file, keyring, limits)?)?;
         plan.carry_out(&file)?;
         Ok(plan.head)
+    }
+}
+
+/// Checks that a file has the length that it had, and the header of this head in the copy that is
+/// written last, which a caller's secret opened.
+fn check_file(
+    file: &(impl ReadAt + ?Sized),
+    head: &Head,
+    order: [u64; 2],
+    file_len: u64,
+) -> Result<(), Error> {
+    let is_same = file.size().map_err(Error::Read)? == file_len
+        && read(file, order[1], HEADER_LEN + 1)? == head.as_bytes()[..=HEADER_LEN];
+    match is_same {
+        true => Ok(()),
+        false => Err(Error::CannotChangeSlots("the file is not the one that they were read from")),
     }
 }
 
@@ -260,6 +288,8 @@ impl fmt::Debug for Rewrap {
 pub struct Plan {
     head: Head,
     order: [u64; 2],
+    #[cfg(any(unix, windows))]
+    file_len: u64,
 }
 
 impl Plan {
@@ -280,10 +310,12 @@ impl Plan {
     ///
     /// # Errors
     ///
+    /// [`Error::CannotChangeSlots`] if the file is not the one that the plan was made for.
     /// [`Error::Write`], [`Error::Read`]. One of both copies is intact then, and opens with the old
     /// secrets or with the new.
     #[cfg(any(unix, windows))]
     pub fn carry_out(&self, mut file: &File) -> Result<(), Error> {
+        check_file(file, &self.head, self.order, self.file_len)?;
         for offset in self.order {
             let bytes = self.head.as_bytes();
             let written = file

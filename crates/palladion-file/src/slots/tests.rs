@@ -61,15 +61,21 @@ fn rewrap(file: &Vec<u8>, keyring: &Keyring) -> Result<Rewrap, Error> {
     Rewrap::new(file, keyring, &KdfLimits::default())
 }
 
-/// A slot of an unknown kind that fills a head, so that all its sectors differ from others'.
-fn filler(random: &mut Random) -> Slot {
-    Slot::new(99, &[&random.bytes(3700)]).unwrap()
+/// Fills a head, so that all its sectors differ from others'.
+struct Filler(Vec<u8>);
+
+impl Lock for Filler {
+    fn lock(&self, _: &FileKey) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(self.0.clone())
+    }
 }
 
 /// A plan for a slot with this key.
 fn plan(file: &Vec<u8>, by: u8, to: u8, random: &mut Random) -> Plan {
     let rewrap = rewrap(file, &with_key(by)).unwrap();
-    rewrap.plan(vec![rewrap.lock(NewSlot::Key(&key(to))).unwrap(), filler(random)]).unwrap()
+    let filler = Filler(random.bytes(3700));
+    let slots = [NewSlot::Key(&key(to)), NewSlot::Age(&filler)];
+    rewrap.plan(slots.map(|slot| rewrap.lock(slot).unwrap()).to_vec()).unwrap()
 }
 
 /// How far a change came: all writes before the one with this number are on the disk, and of that
@@ -214,6 +220,45 @@ fn chunks_are_never_overwritten() {
     unsure(&[&whole[1..]]);
     unsure(&[&whole[1060..]]);
     assert!(rewrap(&whole[H..].to_vec(), &with_key(1)).is_err());
+}
+
+/// Slots, plans and contents of another file are refused before anything is written.
+#[test]
+fn nothing_of_another_file() {
+    fn refused<T>(result: Result<T, Error>) {
+        assert!(matches!(result.map(drop), Err(Error::CannotChangeSlots(_))));
+    }
+    let whole = || file(&head_for(&[NewSlot::Key(&key(1))]));
+    let (one, other) = (whole(), whole());
+    let [here, there] = [&one, &other].map(|file| rewrap(file, &with_key(1)).unwrap());
+    let locked = there.lock(NewSlot::Key(&key(1))).unwrap();
+    for slots in [there.slots().to_vec(), vec![here.slots()[0].clone(), locked]] {
+        refused(here.plan(slots.clone()));
+        refused(here.copy(slots, &one, Vec::new()));
+    }
+    let mut written = Vec::new();
+    refused(here.copy(here.slots().to_vec(), &other, &mut written));
+    assert!(written.is_empty());
+    // A slot of the same file, opened once more.
+    let again = rewrap(&one, &with_key(1)).unwrap().lock(NewSlot::Key(&key(2))).unwrap();
+    let plan = here.plan(vec![again]).unwrap();
+
+    #[cfg(any(unix, windows))]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file.pld");
+        // The last has the header of the plan, but not the length.
+        for before in [&other, &[&one[..], &[0]].concat()] {
+            std::fs::write(&path, before).unwrap();
+            let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+            refused(plan.carry_out(&file));
+            assert_eq!(std::fs::read(&path).unwrap(), *before);
+        }
+        std::fs::write(&path, &other).unwrap();
+        let (ring, limits) = (with_key(1), KdfLimits::default());
+        refused(Rewrap::in_place(&path, &ring, &limits, |_| Ok(plan)));
+        assert_eq!(std::fs::read(&path).unwrap(), other);
+    }
 }
 
 /// Not a cipher: the key is what the file says.

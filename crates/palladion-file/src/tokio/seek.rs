@@ -17,15 +17,19 @@ use crate::chunk::{self, ChunkSize, FRAME_LEN, OVERHEAD};
 use crate::error::Error;
 use crate::header::HEADER_LEN;
 use crate::kdf::KdfLimits;
-use crate::secret::Secret;
+use crate::read_at::ReadAt;
+use crate::secret::{OwnedSecret, Secret};
 use crate::seek::{KEPT, KEPT_CHUNKS};
+use crate::slots::copies::{Failed, OfHead, open_head, open_spare};
+use crate::slots::head::Head;
 
 /// Reads any part of a file from an asynchronous reader that can be placed.
 ///
 /// It opens a file with its header and its last chunk, as [`crate::SeekReader`] does: the
 /// [length](Self::len) is authentic, a file that was cut or extended is an error at once, and a
-/// damaged chunk spoils the reads that touch it, and no others. It keeps the last few chunks that
-/// it decrypted.
+/// damaged chunk spoils the reads that touch it, and no others. A file with
+/// [key slots](crate::slots) is opened by either copy of them. It keeps the last few chunks that it
+/// decrypted.
 pub struct SeekReader<R> {
     input: R,
     chunks: Arc<ChunkOpener>,
@@ -72,11 +76,26 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
     ) -> Result<Self, Error> {
         let file_len = seek(&mut input, SeekFrom::End(0)).await?;
         seek(&mut input, SeekFrom::Start(0)).await?;
-        let mut start = [0; Opening::START_LEN];
-        let len = fill(&mut input, &mut start).await?;
         let (secret, limits) = (owned(secret), *limits);
-        let opening = move || Opening::new(&secret, &limits, &start[..len], file_len);
-        let mut opening = elsewhere(opening).await.map_err(Error::Read)??;
+        let start = read_start(&mut input, &secret, file_len).await?;
+        let begin = move || {
+            let opened = begin(&secret, &limits, &start, file_len);
+            (opened, secret, start)
+        };
+        let (opened, secret, start) = elsewhere(begin).await.map_err(Error::Read)?;
+        let mut opening = match opened? {
+            Ok(opening) => opening,
+            Err(failed) => {
+                let end = End::read(&mut input, file_len).await?;
+                let by_spare = move || {
+                    let keyring = Secret::from(&secret).keyring_for_slots();
+                    let keyring = keyring.expect("only with one, a head can fail");
+                    let (head, cipher) = open_spare(&end, file_len, failed, keyring, &limits)?;
+                    Opening::of_slots(&head, cipher, &start, file_len)
+                };
+                elsewhere(by_spare).await.map_err(Error::Read)??
+            }
+        };
         let size = opening.chunk_size();
         let len = usize::try_from(file_len - HEADER_LEN as u64).unwrap_or(usize::MAX);
         let buffer = chunk::buffer(size.buffer_len().min(len));
@@ -115,6 +134,12 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
     #[allow(clippy::len_without_is_empty)] // as for `std::fs::Metadata`
     pub fn len(&self) -> u64 {
         self.chunks.layout().plaintext_len()
+    }
+
+    /// The reader below.
+    #[must_use]
+    pub fn get_ref(&self) -> &R {
+        &self.input
     }
 
     /// Keeps the chunk that is in the buffer. Returns the wanted one if it was kept; then it is in
@@ -198,6 +223,75 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
                 }
             };
         }
+    }
+}
+
+/// Reads as much of the start as opens the file: the header or the head, and a frame.
+async fn read_start(
+    input: &mut (impl AsyncRead + Unpin),
+    secret: &OwnedSecret,
+    file_len: u64,
+) -> Result<Vec<u8>, Error> {
+    let slots = Secret::from(secret).keyring_for_slots();
+    let mut start = Vec::new();
+    let mut wanted = slots.map_or(Opening::START_LEN, |_| Head::MIN_LEN + FRAME_LEN);
+    loop {
+        let read = start.len();
+        start.resize(file_len.min(wanted as u64) as usize, 0);
+        let more = fill(input, &mut start[read..]).await?;
+        start.truncate(read + more);
+        match slots.map(|_| Head::len_from_start(&start)) {
+            Some(Ok(len)) if more > 0 && len + FRAME_LEN > wanted => wanted = len + FRAME_LEN,
+            _ => return Ok(start),
+        }
+    }
+}
+
+/// Opens a file by its header or its head.
+fn begin(
+    secret: &OwnedSecret,
+    limits: &KdfLimits,
+    start: &[u8],
+    file_len: u64,
+) -> Result<Result<Opening, Failed>, Error> {
+    let of_head = match Secret::from(secret).keyring_for_slots() {
+        Some(keyring) => open_head(start, file_len, start, keyring, limits)?,
+        None => OfHead::NoSlots,
+    };
+    match of_head {
+        OfHead::NoSlots => Opening::new(secret, limits, start, file_len).map(Ok),
+        OfHead::Opened(head, cipher) => Opening::of_slots(&head, cipher, start, file_len).map(Ok),
+        OfHead::Failed(failed) => Ok(Err(failed)),
+    }
+}
+
+/// The end of a file, in memory, as long as a spare can be.
+struct End {
+    bytes: Vec<u8>,
+    file_len: u64,
+}
+
+impl End {
+    async fn read(
+        input: &mut (impl AsyncRead + AsyncSeek + Unpin),
+        file_len: u64,
+    ) -> Result<Self, Error> {
+        let mut bytes = vec![0; file_len.min(Head::MAX_LEN as u64) as usize];
+        seek(input, SeekFrom::Start(file_len - bytes.len() as u64)).await?;
+        let len = fill(input, &mut bytes).await?;
+        bytes.truncate(len);
+        Ok(Self { bytes, file_len })
+    }
+}
+
+impl ReadAt for End {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let start = self.file_len - self.file_len.min(Head::MAX_LEN as u64);
+        self.bytes.read_at(buffer, offset - start)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.file_len)
     }
 }
 
