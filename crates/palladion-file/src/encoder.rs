@@ -18,7 +18,7 @@ use crate::secret::Secret;
 use crate::slots::NewSlot;
 use crate::start::{For, NewStart};
 
-/// The memory to begin with. A longer file takes that of a chunk.
+/// How much plaintext to have memory for at first. A longer file takes that of a chunk.
 const SHORT: usize = 32 << 10;
 
 /// Encrypts a file. It does no input or output, starts no threads, and wipes its memory: that of
@@ -55,6 +55,8 @@ pub struct Encoder {
     /// The plaintext of the next chunk, after the place of its frame.
     text: Option<Buffer>,
     len: usize,
+    /// How much of it to have memory for at first.
+    expected: usize,
     /// A chunk to seal, whose plaintext lies in `text`, or in `out` if it is apart.
     full: Option<Chunk>,
     is_apart: bool,
@@ -129,6 +131,7 @@ impl Encoder {
             cut: Cut::new(size),
             text: None,
             len: 0,
+            expected: SHORT,
             full: None,
             is_apart: false,
             out: Some(copy()?),
@@ -139,6 +142,12 @@ impl Encoder {
             failed: false,
             cipher: Arc::new(start.cipher),
         })
+    }
+
+    /// Says how much plaintext comes, if that is known: then it needs no more memory than that, up
+    /// to a chunk, and gets it at once.
+    pub fn expect(&mut self, len: usize) {
+        self.expected = len;
     }
 
     /// Takes plaintext, and returns how many bytes. After 0, the same plaintext must be pushed
@@ -226,7 +235,7 @@ impl Encoder {
     #[cold]
     fn grow(&mut self) -> Result<&mut [u8], Error> {
         let size = self.cut.size().bytes();
-        let room = if self.text.is_none() { size.min(SHORT) } else { size };
+        let room = if self.text.is_none() { size.min(self.expected.max(1)) } else { size };
         let mut text = memory(room + OVERHEAD)?;
         if let Some(before) = &self.text {
             text[..FRAME_LEN + self.len].copy_from_slice(&before[..FRAME_LEN + self.len]);

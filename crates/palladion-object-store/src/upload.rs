@@ -52,6 +52,7 @@ impl Encryption {
 
     /// Encrypts a whole object.
     pub fn whole(mut self, payload: &PutPayload) -> Result<Bytes, Error> {
+        self.encoder.expect(payload.content_length());
         self.write(payload)?;
         self.end()?;
         Ok(self.sealed.freeze())
@@ -81,12 +82,13 @@ impl Encryption {
 
     /// Takes what is ready: nothing, the header or a chunk.
     fn take(&mut self) -> Result<(), Error> {
-        let (start, len) = (self.sealed.len(), self.encoder.ready_len());
-        if len > 0 {
+        let ready = self.encoder.ready()?;
+        self.sealed.extend_from_slice(ready);
+        if !ready.is_empty() {
             self.held = 0;
         }
-        self.sealed.resize(start + len, 0);
-        self.encoder.take_into(&mut self.sealed[start..])
+        self.encoder.consume(usize::MAX);
+        Ok(())
     }
 }
 
