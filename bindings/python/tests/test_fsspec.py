@@ -689,11 +689,24 @@ def test_simplecache_below() -> None:
     assert plain.cat_file(path) == b"new"
 
 
+def test_local_transactions_replace_files_in_their_folder(tmp_path: pathlib.Path) -> None:
+    fs, path = fsspec.filesystem("palladion", target_protocol="file", key=KEY), tmp_path / "one"
+    fs.pipe(str(path), b"old")
+    path.chmod(0o600)
+    with fs.transaction:
+        fs.pipe(str(path), b"new")
+        # Moved from another disk, it would replace the old one piece by piece.
+        assert len(list(tmp_path.iterdir())) == 2
+    assert fs.cat(str(path)) == b"new"
+    assert list(tmp_path.iterdir()) == [path] and path.stat().st_mode & 0o777 == 0o600
+
+
 def test_transactions(place: tuple[Any, str]) -> None:
     fs, folder = place
 
     def there() -> dict[str, bytes]:
-        return {pathlib.Path(path).name: fs.cat_file(path) for path in fs.find(folder)}
+        names = {path: pathlib.Path(path).name for path in fs.find(folder)}
+        return {name: fs.cat_file(path) for path, name in names.items() if name[0] != "."}
 
     with fs.transaction:
         for name in ("one", "two"):
@@ -738,7 +751,7 @@ def test_transactions(place: tuple[Any, str]) -> None:
         def fails() -> None:
             raise error
 
-        error, second._output.commit = Odd(), fails
+        error, second._publish = Odd(), fails
     assert there() == {"one": b"last", "two": b"new"}
     if hasattr(error, "__notes__"):
         assert "one' appeared, and no other" in error.__notes__[0]

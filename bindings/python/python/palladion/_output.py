@@ -155,10 +155,11 @@ class NewFile:
     A file that is collected, or left open at the end of the program, is discarded, and so is one
     of which a write failed, or one whose wrapper is collected without being closed.
 
-    Some things ``close()`` cannot see: an exception that was being handled when the file was
-    opened, and that ``raise`` raises again; one in another thread or task, if an executor calls
-    both :func:`open` and ``close()`` in one of its threads; a finalizer or a signal handler that
-    calls ``close()`` on a half-written file. Use ``with``, or :meth:`commit`, there.
+    Some things ``close()`` cannot see: an exception that was handled before, as if ``finally``
+    closes the file after an ``except`` that does not raise; one that was being handled when the
+    file was opened, and that ``raise`` raises again; one in another thread or task, if an executor
+    calls both :func:`open` and ``close()`` in one of its threads; a finalizer or a signal handler
+    that calls ``close()`` on a half-written file. Use ``with``, or :meth:`commit`, there.
     """
 
     #: Until :meth:`_begin`, there is nothing to complete or discard.

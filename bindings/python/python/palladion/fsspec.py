@@ -502,7 +502,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         fs, path = self._place(path)
         with contextlib.ExitStack() as stack:
             output: Any
-            if type(fs) is LocalFileSystem and autocommit:
+            if type(fs) is LocalFileSystem:
                 if fs.auto_mkdir:
                     fs.makedirs(fs._parent(path), exist_ok=True)
                 output = stack.enter_context(_output.create(path, mode == "wb"))
@@ -515,11 +515,12 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
                     )
                     if getattr(file, "autocommit", False):
                         file.autocommit = False  # simplecache does not pass it on
-                output = _Pending(self, fs, path, file)
+                output = _Pending(fs, path, file)
                 stack.callback(output.discard)
             raw = files.EncryptWriter(output, **secret, **self._new)
             raw.name, raw.mode = path, mode
             new = _Writer(raw, output, deferred=not autocommit)
+            new.fs = self
             stack.pop_all()
         return new
 
@@ -1067,10 +1068,8 @@ class _InMemory(io.BytesIO):
 class _Pending:
     """A file of the file system below, which appears once it is committed."""
 
-    def __init__(
-        self, fs: PalladionFileSystem, below: AbstractFileSystem, path: str, file: Any
-    ) -> None:
-        self.fs, self._below, self._path, self.file = fs, below, path, file
+    def __init__(self, below: AbstractFileSystem, path: str, file: Any) -> None:
+        self._below, self._path, self.file = below, path, file
         self._start = b""
         stub = [getattr(AbstractBufferedFile, name) for name in ("write", "flush", "_upload_chunk")]
         if all(getattr(type(file), each.__name__, None) is each for each in stub):
@@ -1117,6 +1116,8 @@ class _Pending:
 class _Writer(files._Writer):
     """A new file."""
 
+    fs: PalladionFileSystem
+
     def _finish(self) -> None:
         super()._finish()
         if isinstance(self._output, _Pending):
@@ -1124,10 +1125,10 @@ class _Writer(files._Writer):
 
     def _waits(self) -> bool:
         """Whether it is one of a transaction, which publishes it at its end."""
-        transaction = self._output.fs._transaction if self._deferred else None
+        transaction = self.fs._transaction if self._deferred else None
         return transaction is not None and self in transaction.files
 
     def discard(self) -> None:
         super().discard()
         if self._waits():
-            self._output.fs._transaction.files.remove(self)
+            self.fs._transaction.files.remove(self)
