@@ -201,11 +201,6 @@ impl Cut {
         self.size
     }
 
-    /// Returns whether there was a chunk.
-    pub fn has_begun(&self) -> bool {
-        self.next > 0
-    }
-
     /// Returns whether the last chunk was cut.
     pub fn ended(&self) -> bool {
         self.ended

@@ -69,6 +69,8 @@ pub struct Encoder {
     is_in_text: bool,
     /// Another thread has `out`, to seal it.
     is_away: bool,
+    /// There was no room for plaintext, which must come again before the end.
+    is_missing: bool,
     failed: bool,
 }
 
@@ -139,6 +141,7 @@ impl Encoder {
             ready: 0..start.bytes.len(),
             is_in_text: false,
             is_away: false,
+            is_missing: false,
             failed: false,
             cipher: Arc::new(start.cipher),
         })
@@ -167,7 +170,7 @@ impl Encoder {
             return Ok(0);
         }
         room[..taken].copy_from_slice(&text[..taken]);
-        self.len += taken;
+        (self.len, self.is_missing) = (self.len + taken, false);
         Ok(taken)
     }
 
@@ -210,7 +213,7 @@ impl Encoder {
     pub fn filled(&mut self, len: usize) {
         let text_len = self.text.as_ref().map_or(0, |text| text.len() - OVERHEAD);
         assert!(self.len + len <= text_len, "more than there is room for");
-        self.len += len;
+        (self.len, self.is_missing) = (self.len + len, false);
     }
 
     #[inline]
@@ -219,16 +222,15 @@ impl Encoder {
         if self.cut.ended() {
             return Err(ended());
         }
-        if self.text_is_taken() {
-            return Ok(&mut []); // it must be taken first
-        }
-        if self.len < self.cut.size().bytes() {
+        let is_taken = self.text_is_taken();
+        if !is_taken && self.len < self.cut.size().bytes() {
             return self.grow();
         }
         // It waited until now, because it might have been the last.
-        if self.is_free() {
+        if !is_taken && self.is_free() {
             self.full = Some(self.cut.chunk(self.len, true));
         }
+        self.is_missing = true;
         Ok(&mut [])
     }
 
@@ -251,9 +253,9 @@ impl Encoder {
     pub fn end(&mut self) -> Result<(), Error> {
         self.check()?;
         if !self.cut.ended() {
-            if self.text_is_taken() || self.len == 0 && self.cut.has_begun() {
+            if self.is_missing {
                 self.failed = true;
-                let text = "an earlier write failed and was not repeated";
+                let text = "plaintext was not taken, and did not come again";
                 return Err(Error::Write(io::Error::other(Reason(text))));
             }
             if self.text.is_none() {

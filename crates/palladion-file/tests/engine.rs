@@ -132,12 +132,19 @@ fn damage() {
 /// Plaintext that was refused must come again: without it, the file has no end.
 #[test]
 fn refused_plaintext_is_owed() {
-    let mut encoder = encoder(ChunkSize::MIN);
-    let len = encoder.ready().unwrap().len();
-    encoder.consume(len);
-    assert_eq!(encoder.push(&text(CHUNK)).unwrap(), CHUNK);
-    assert_eq!(encoder.push(b"x").unwrap(), 0);
-    assert!(encoder.end().is_err() && encoder.push(b"x").is_err() && !encoder.is_complete());
+    for (header_first, chunk_taken) in [(true, false), (true, true), (false, false)] {
+        let mut encoder = encoder(ChunkSize::MIN);
+        if header_first {
+            encoder.consume(encoder.ready_len());
+        }
+        assert_eq!(encoder.push(&text(CHUNK)).unwrap(), CHUNK);
+        assert_eq!(encoder.push(b"x").unwrap(), 0);
+        if chunk_taken {
+            encoder.ready().unwrap();
+            encoder.consume(usize::MAX);
+        }
+        assert!(encoder.end().is_err() && encoder.push(b"x").is_err() && !encoder.is_complete());
+    }
 }
 
 /// The next byte would block every other time, or cannot be read.

@@ -15,7 +15,6 @@ use super::keyring::{FileKey, Keyring};
 use super::open::Opening;
 use crate::chunk::{Chunk, FRAME_LEN, OVERHEAD};
 use crate::error::Error;
-use crate::header::HEADER_LEN;
 use crate::kdf::KdfLimits;
 use crate::read_at::ReadAt;
 
@@ -45,6 +44,8 @@ pub struct Rewrap {
     sequence: Option<u64>,
     /// Where the copies are, in the order in which to write them.
     order: [u64; 2],
+    /// The start of the copy that is written last: its header, and how often it was changed.
+    kept: [u8; Head::START_LEN],
     file_len: u64,
 }
 
@@ -77,6 +78,9 @@ impl Rewrap {
         let both_authentic = authentic.iter().all(Option::is_some);
         // The copy that stays until the other is written must be one that the caller can open.
         let head_first = !opens[0];
+        let kept = &copies[usize::from(head_first)];
+        let kept = kept.as_ref().and_then(|copy| copy.as_bytes().first_chunk());
+        let kept = *kept.expect("this copy is open");
         let [head, spare] = copies;
         let base = match (head.filter(|_| opens[0]), spare.filter(|_| opens[1])) {
             (Some(head), Some(spare)) if spare.sequence() > head.sequence() => spare,
@@ -92,7 +96,7 @@ impl Rewrap {
             order.reverse();
         }
         let sequence = sequence.and_then(|number| number.checked_add(1));
-        let rewrap = Self { file_key, base, are_same, sequence, order, file_len };
+        let rewrap = Self { file_key, base, are_same, sequence, order, kept, file_len };
         if !both_authentic {
             rewrap.check_end(file)?;
         }
@@ -163,6 +167,8 @@ impl Rewrap {
             head,
             order: self.order,
             #[cfg(any(unix, windows))]
+            kept: self.kept,
+            #[cfg(any(unix, windows))]
             file_len: self.file_len,
         })
     }
@@ -188,7 +194,7 @@ impl Rewrap {
         mut output: impl Write,
     ) -> Result<Head, Error> {
         let head = self.build(Head::len_for(&slots)?, slots)?;
-        check_file(file, &self.base, self.order, self.file_len)?;
+        check_file(file, &self.kept, self.order, self.file_len)?;
         output.write_all(head.as_bytes()).map_err(Error::Write)?;
         let len = self.base.as_bytes().len() as u64;
         let (mut at, end) = (len, self.file_len - len);
@@ -239,20 +245,17 @@ impl Rewrap {
     }
 }
 
-/// Checks that a file has the length that it had, and the header of this head in the copy that is
-/// written last, which a caller's secret opened.
+/// Checks that a file has the length that it had, and that nobody changed its slots since.
 fn check_file(
     file: &(impl ReadAt + ?Sized),
-    head: &Head,
+    kept: &[u8],
     order: [u64; 2],
     file_len: u64,
 ) -> Result<(), Error> {
-    let is_same = file.size().map_err(Error::Read)? == file_len
-        && read(file, order[1], HEADER_LEN + 1)? == head.as_bytes()[..=HEADER_LEN];
-    match is_same {
-        true => Ok(()),
-        false => Err(Error::CannotChangeSlots("the file is not the one that they were read from")),
-    }
+    let is_same =
+        file.size().map_err(Error::Read)? == file_len && read(file, order[1], kept.len())? == kept;
+    let why = "the file is another one, or its slots were changed since they were read";
+    if is_same { Ok(()) } else { Err(Error::CannotChangeSlots(why)) }
 }
 
 /// Returns whether the path still leads to this file, which another writer may have replaced.
@@ -289,6 +292,8 @@ pub struct Plan {
     head: Head,
     order: [u64; 2],
     #[cfg(any(unix, windows))]
+    kept: [u8; Head::START_LEN],
+    #[cfg(any(unix, windows))]
     file_len: u64,
 }
 
@@ -310,12 +315,13 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::CannotChangeSlots`] if the file is not the one that the plan was made for.
+    /// [`Error::CannotChangeSlots`] if the file is not the one that the plan was made for, if its
+    /// slots were changed since, or if it is open for appending; then nothing is changed.
     /// [`Error::Write`], [`Error::Read`]. One of both copies is intact then, and opens with the old
     /// secrets or with the new.
     #[cfg(any(unix, windows))]
     pub fn carry_out(&self, mut file: &File) -> Result<(), Error> {
-        check_file(file, &self.head, self.order, self.file_len)?;
+        check_file(file, &self.kept, self.order, self.file_len)?;
         for offset in self.order {
             let bytes = self.head.as_bytes();
             let written = file
@@ -323,6 +329,11 @@ impl Plan {
                 .and_then(|_| file.write_all(bytes))
                 .and_then(|()| file.sync_data());
             written.map_err(Error::Write)?;
+            if file.size().map_err(Error::Read)? > self.file_len {
+                file.set_len(self.file_len).map_err(Error::Write)?;
+                let why = "the file is open for appending: open it with write(true) alone";
+                return Err(Error::CannotChangeSlots(why));
+            }
             if read(file, offset, bytes.len())? != bytes {
                 let error = std::io::Error::other("the file has other bytes than were written");
                 return Err(Error::Write(error));

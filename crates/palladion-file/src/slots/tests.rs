@@ -254,6 +254,17 @@ fn nothing_of_another_file() {
             refused(plan.carry_out(&file));
             assert_eq!(std::fs::read(&path).unwrap(), *before);
         }
+        // A file that is open for appending, and one whose slots were changed since.
+        std::fs::write(&path, &one).unwrap();
+        refused(
+            plan.carry_out(&std::fs::File::options().read(true).append(true).open(&path).unwrap()),
+        );
+        assert_eq!(std::fs::read(&path).unwrap(), one);
+        let file = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        here.plan(here.slots().to_vec()).unwrap().carry_out(&file).unwrap();
+        let changed = std::fs::read(&path).unwrap();
+        refused(plan.carry_out(&file));
+        assert_eq!(std::fs::read(&path).unwrap(), changed);
         std::fs::write(&path, &other).unwrap();
         let (ring, limits) = (with_key(1), KdfLimits::default());
         refused(Rewrap::in_place(&path, &ring, &limits, |_| Ok(plan)));
