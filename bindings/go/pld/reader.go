@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/list"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -94,6 +95,10 @@ func (r *Reader) Read(b []byte) (int, error) {
 	}
 	left := r.current.result
 	if len(left) == 0 {
+		if r.err != nil && r.err != io.EOF && r.guard.ended.Load() {
+			// Close was called, and perhaps that of the underlying reader, which then fails.
+			return 0, fmt.Errorf("%w: %w", ErrClosed, r.err)
+		}
 		return 0, r.err
 	}
 	n := copy(b, left)
