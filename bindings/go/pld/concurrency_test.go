@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"unsafe"
@@ -248,6 +249,31 @@ func TestConcurrentClose(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// While Close waits for a slow ReadAt, others return ErrClosed at once.
+func TestConcurrentFileClose(t *testing.T) {
+	file := seal(t, textOf(9*1024), testKey(), concurrent(1))
+	in := &counting{ReaderAt: bytes.NewReader(file)}
+	f := must(pld.NewFile(in, int64(len(file)), testKey(), nil))
+	must(f.ReadAt(make([]byte, 1), 0)) // which keeps chunk 0
+	in.gate = make(chan struct{})
+	var slow error
+	var group sync.WaitGroup
+	before := in.count.Load()
+	group.Go(func() { _, slow = f.ReadAt(make([]byte, 1), 5*1024) })
+	for in.count.Load() == before {
+		runtime.Gosched()
+	}
+	group.Go(func() { f.Close() })
+	var err error
+	for err == nil { // until Close was called
+		_, err = f.ReadAt(make([]byte, 1), 0)
+	}
+	close(in.gate)
+	if group.Wait(); err != pld.ErrClosed || slow != nil {
+		t.Error(err, slow)
 	}
 }
 

@@ -488,7 +488,9 @@ func (f *File) SetConcurrency(chunks int) { f.workers.Store(int64(chunks)) }
 
 // ReadAt implements [io.ReaderAt].
 func (f *File) ReadAt(b []byte, offset int64) (int, error) {
-	f.open.RLock()
+	if !f.open.TryRLock() { // Close was called, and waits for an older call
+		return 0, ErrClosed
+	}
 	defer f.open.RUnlock()
 	if f.aead == nil {
 		return 0, ErrClosed
@@ -624,8 +626,8 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close waits for calls of ReadAt and then wipes the key and the chunks. It closes the underlying
-// reader only if Open has opened it.
+// Close waits for calls of ReadAt under way and then wipes the key and the chunks. Calls after it
+// return [ErrClosed] at once. Close closes the underlying reader only if Open has opened it.
 func (f *File) Close() error {
 	f.open.Lock()
 	defer f.open.Unlock()
