@@ -213,7 +213,6 @@ type cached struct {
 	users  int
 	once   sync.Once // reads what follows
 	chunk  chunk
-	err    error
 	*buffers
 }
 
