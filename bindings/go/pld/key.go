@@ -44,6 +44,12 @@ func (k *Key) Bytes() []byte {
 	return k.bytes()[:]
 }
 
+// Equal returns whether two keys have the same bytes, in constant time. Keys that are nil, zero or
+// wiped are equal to each other.
+func (k *Key) Equal(other *Key) bool {
+	return subtle.ConstantTimeCompare(k.Bytes(), other.Bytes()) == 1
+}
+
 // Wipe zeroes the key. Files can neither be written nor read with it after that: see [ErrZeroKey].
 func (k *Key) Wipe() { clear(k.Bytes()) }
 

@@ -635,6 +635,11 @@ func TestKeyFiles(t *testing.T) {
 		strings.Contains(s, "31") {
 		t.Error(s)
 	}
+	other, noKey := pld.KeyFrom([32]byte{31: 1}), (*pld.Key)(nil)
+	if !key.Equal(pld.KeyFrom([32]byte(key.Bytes()))) || key.Equal(other) || key.Equal(noKey) ||
+		noKey.Equal(key) || !noKey.Equal(new(pld.Key)) || new(pld.Key).Equal(other) {
+		t.Error("Equal")
+	}
 	line := string(text[:16+64])
 	for _, good := range []string{
 		string(text), line, line + "\r\n", "\ufeff# a comment\n\n  " + line + "  \n#x",
