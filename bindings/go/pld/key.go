@@ -59,6 +59,11 @@ func (Key) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Key(..)") }
 // LogValue hides the key from package slog.
 func (Key) LogValue() slog.Value { return slog.StringValue("pld.Key(..)") }
 
+// MarshalJSON fails, so that nobody stores {} for a key.
+func (Key) MarshalJSON() ([]byte, error) {
+	return nil, errors.New("pld: a Key is not written as JSON: use Key.KeyFile for its text")
+}
+
 func (k *Key) secret() ([]byte, byte) {
 	if k == nil {
 		return nil, fromKey

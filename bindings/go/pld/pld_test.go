@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -399,6 +400,11 @@ func TestPrinting(t *testing.T) {
 					t.Errorf("%s%c of a %T: %s", flags, verb, value, s)
 				}
 			}
+		}
+	}
+	for _, value := range []any{k, *k, p, exported{K: *k}, exported{P: k}} {
+		if text, err := json.Marshal(value); err == nil {
+			t.Errorf("%T as JSON: %s", value, text)
 		}
 	}
 	must(0, w.Close())
