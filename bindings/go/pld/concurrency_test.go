@@ -277,7 +277,7 @@ func TestConcurrentFileClose(t *testing.T) {
 	}
 }
 
-// Where the stream below fails because it was closed after Abort or Close, both errors are returned.
+// Where the stream below fails because it was closed after Abort or Close, both errors come.
 func TestConcurrentWakeUp(t *testing.T) {
 	check := func(what string, err error, both bool) {
 		t.Helper()

@@ -16,7 +16,8 @@ import (
 // A PendingFile encrypts a file that takes its name only once it is complete. Until then its data
 // is in a temporary file (.palladion-….tmp) in the same folder. [PendingFile.Commit] gives it its
 // name; after [PendingFile.Abort], or if the program ends before, an older file of that name stays
-// as it was. A program that is killed leaves the temporary file: remove it.
+// as it was. A program that is killed leaves the temporary file: remove it. If the folder is
+// renamed meanwhile, Commit fails, and the temporary file stays in the folder.
 //
 // A PendingFile is for one goroutine, but any goroutine may call Abort.
 type PendingFile struct {
