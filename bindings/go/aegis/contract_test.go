@@ -296,6 +296,28 @@ func TestAbortMeanwhile(t *testing.T) {
 	}
 }
 
+// TestWakeUp has a reader or a writer that fails because it was closed after Abort.
+func TestWakeUp(t *testing.T) {
+	a := must(aegis.New(aegis.AEGIS256X2, fill(1, 32)))
+	var w *aegis.Writer
+	woken := func([]byte) (int, error) {
+		w.Abort()
+		return 0, io.ErrClosedPipe
+	}
+	var errs []error
+	w = a.NewWriter(io.Discard, fill(2, 32), nil)
+	errs = append(errs, second(io.Copy(w, readerOf(woken))))
+	w = a.NewWriter(writerOf(woken), fill(3, 32), nil)
+	errs = append(errs, second(w.Write(make([]byte, 16<<10))), second(w.Write(nil)), w.Close())
+	w = a.NewWriter(writerOf(woken), fill(4, 32), nil)
+	errs = append(errs, w.Close())
+	for i, err := range errs {
+		if !errors.Is(err, aegis.ErrClosed) || !errors.Is(err, io.ErrClosedPipe) {
+			t.Error(i, err)
+		}
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // TestSingleVariants compares the functions for single variants with New.

@@ -102,10 +102,20 @@ func (w *writer) leave() {
 
 // alive returns whether the message can still be completed.
 func (w *writer) alive() bool {
-	if w.err == nil && w.aborted.Load() {
-		w.err = errAborted
-	}
+	w.err = w.orAborted(w.err)
 	return w.err == nil
+}
+
+// orAborted returns an error, or nil; but if Abort was called before the message was complete, one
+// that says so too. What Abort interrupts often fails with an error of its own.
+func (w *writer) orAborted(err error) error {
+	switch {
+	case !w.aborted.Load() || w.err == ErrClosed || errors.Is(err, ErrClosed):
+		return err
+	case err == nil:
+		return errAborted
+	}
+	return fmt.Errorf("%w: %w", errAborted, err)
 }
 
 // ReadFrom encrypts all that r returns. If r fails, the message cannot be completed, and all later
@@ -117,7 +127,7 @@ func (w *writer) alive() bool {
 // as in struct{ io.Writer }{w}.
 func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	err = errPanicked
-	defer func() { w.get().readFailed(err) }()
+	defer func() { err = w.get().readFailed(err) }()
 	// io.Copy and a WriteTo of r would leave plaintext in a buffer of their own.
 	buffer := make([]byte, 32<<10)
 	defer clear(buffer)
@@ -125,13 +135,15 @@ func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	return n, err
 }
 
-func (w *writer) readFailed(err error) {
+// readFailed ends ReadFrom, and returns what that returns.
+func (w *writer) readFailed(err error) error {
 	w.mutex.Lock()
 	defer w.leave()
-	if err != nil && w.alive() {
+	if err = w.orAborted(err); err != nil && w.alive() {
 		w.err = fmt.Errorf("aegis: the message has no end, because its content could not be "+
 			"read: %w", err)
 	}
+	return err
 }
 
 // flush encrypts and writes the buffer.
@@ -150,7 +162,9 @@ func (w *writer) output(data []byte) {
 	if err == nil && n < len(data) {
 		err = io.ErrShortWrite
 	}
-	w.err = err
+	if w.err = err; err != nil {
+		w.err = w.orAborted(err)
+	}
 }
 
 // Close writes the rest of the ciphertext and the tag, which completes the message, and wipes the

@@ -101,6 +101,15 @@ func TestAccess(t *testing.T) {
 			t.Error(mode, temporary, modeOf(name))
 		}
 	}
+	// A link that takes the name meanwhile does not give its own permissions.
+	check(os.Chmod(name, 0o600))
+	f := must(pld.Create(name, testKey(), nil))
+	check(os.Rename(name, name+"2"))
+	check(os.Symlink("file2", name))
+	check(f.Commit())
+	if mode := must(os.Lstat(name)).Mode(); mode != 0o600 {
+		t.Error(mode)
+	}
 	check(os.Remove(name))
 	if _, err := pld.Create(link, testKey(), nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a link to nothing: ", err)

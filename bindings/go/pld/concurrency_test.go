@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 	"unsafe"
@@ -248,6 +249,87 @@ func TestConcurrentClose(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// While Close waits for a slow ReadAt, others return ErrClosed at once.
+func TestConcurrentFileClose(t *testing.T) {
+	file := seal(t, textOf(9*1024), testKey(), concurrent(1))
+	in := &counting{ReaderAt: bytes.NewReader(file)}
+	f := must(pld.NewFile(in, int64(len(file)), testKey(), nil))
+	must(f.ReadAt(make([]byte, 1), 0)) // which keeps chunk 0
+	in.gate = make(chan struct{})
+	var slow error
+	var group sync.WaitGroup
+	before := in.count.Load()
+	group.Go(func() { _, slow = f.ReadAt(make([]byte, 1), 5*1024) })
+	for in.count.Load() == before {
+		runtime.Gosched()
+	}
+	group.Go(func() { f.Close() })
+	var err error
+	for err == nil { // until Close was called
+		_, err = f.ReadAt(make([]byte, 1), 0)
+	}
+	close(in.gate)
+	if group.Wait(); err != pld.ErrClosed || slow != nil {
+		t.Error(err, slow)
+	}
+}
+
+// Where the stream below fails because it was closed after Abort or Close, both errors come.
+func TestConcurrentWakeUp(t *testing.T) {
+	check := func(what string, err error, both bool) {
+		t.Helper()
+		if !errors.Is(err, pld.ErrClosed) || both && !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, n := range []int{1, 3} {
+		var w *pld.Writer
+		calls := 0
+		woken := func(b []byte) (int, error) {
+			if calls++; calls < 4 {
+				return len(b), nil
+			}
+			elsewhere(w.Abort)
+			return 0, io.ErrClosedPipe
+		}
+		w = must(pld.NewWriter(io.Discard, testKey(), concurrent(n)))
+		_, err := io.Copy(w, readerOf(woken))
+		check("io.Copy", err, true)
+		check("Close after it", w.Close(), false)
+
+		calls = 0
+		w = must(pld.NewWriter(writerOf(woken), testKey(), concurrent(n)))
+		_, err = w.Write(make([]byte, 20*1024))
+		check("Write", err, true)
+		check("Close after it", w.Close(), true)
+
+		calls = 3 - n // so that the last chunk is woken
+		w = must(pld.NewWriter(writerOf(woken), testKey(), concurrent(n)))
+		must(w.Write(make([]byte, n*1024)))
+		check("Close", w.Close(), true)
+
+		w = must(pld.NewWriter(io.Discard, testKey(), concurrent(n)))
+		_, err = io.Copy(w, readerOf(func([]byte) (int, error) {
+			elsewhere(w.Abort)
+			return 0, io.EOF
+		}))
+		check("io.Copy at an end", err, false)
+
+		file, calls := bytes.NewReader(seal(t, textOf(9*1024), testKey(), concurrent(1))), 0
+		var r *pld.Reader
+		r = must(pld.NewReader(readerOf(func(b []byte) (int, error) {
+			if calls++; calls < 6 {
+				return file.Read(b)
+			}
+			elsewhere(func() { r.Close() })
+			return 0, io.ErrClosedPipe
+		}), testKey(), nil))
+		r.SetConcurrency(n)
+		_, err = io.ReadAll(r)
+		check("Read", err, n == 1) // of several chunks, those before are wiped
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 // A PendingFile encrypts a file that takes its name only once it is complete. Until then its data
 // is in a temporary file (.palladion-….tmp) in the same folder. [PendingFile.Commit] gives it its
 // name; after [PendingFile.Abort], or if the program ends before, an older file of that name stays
-// as it was. A program that is killed leaves the temporary file: remove it.
+// as it was. A program that is killed leaves the temporary file: remove it. If the folder is
+// renamed meanwhile, Commit fails, and the temporary file stays in the folder.
 //
 // A PendingFile is for one goroutine, but any goroutine may call Abort.
 type PendingFile struct {
@@ -34,8 +35,9 @@ var (
 // Create begins a file with this name. Options may be nil. A file that exists will be replaced, and
 // its owner, group and permissions kept, as far as the system allows; until then only the owner can
 // read the new one. Access control lists are not kept. A symbolic link stays, and what it points to
-// is replaced; if nothing is there, Create fails. It also fails if the caller may not create files
-// in the folder. Create refuses devices, pipes and the like; use [NewWriter] for them.
+// is replaced; if nothing is there, Create fails. A link made there after Create
+// does not stay: Commit replaces it. Create also fails if the caller may not create files in the
+// folder. It refuses devices, pipes and the like; use [NewWriter] for them.
 func Create(name string, secret Secret, options *WriterOptions) (*PendingFile, error) {
 	out, err := createOutput(name)
 	if err != nil {
@@ -179,7 +181,8 @@ func reason(err error) error {
 // commit waits until the file is on disk and gives it its name.
 func (o *output) commit() error {
 	if o.old != nil {
-		if now, err := os.Lstat(o.name); err == nil {
+		// A symbolic link has permissions of its own, which open the file to everyone.
+		if now, err := os.Lstat(o.name); err == nil && now.Mode().IsRegular() {
 			o.old = now // its permissions may have been changed since
 		}
 		keepAccess(o.file, o.old)

@@ -44,6 +44,12 @@ func (k *Key) Bytes() []byte {
 	return k.bytes()[:]
 }
 
+// Equal returns whether two keys have the same bytes, in constant time. Keys that are nil, zero or
+// wiped are equal to each other.
+func (k *Key) Equal(other *Key) bool {
+	return subtle.ConstantTimeCompare(k.Bytes(), other.Bytes()) == 1
+}
+
 // Wipe zeroes the key. Files can neither be written nor read with it after that: see [ErrZeroKey].
 func (k *Key) Wipe() { clear(k.Bytes()) }
 
@@ -52,6 +58,11 @@ func (Key) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Key(..)") }
 
 // LogValue hides the key from package slog.
 func (Key) LogValue() slog.Value { return slog.StringValue("pld.Key(..)") }
+
+// MarshalJSON fails, so that nobody stores {} for a key.
+func (Key) MarshalJSON() ([]byte, error) {
+	return nil, errors.New("pld: a Key is not written as JSON: use Key.KeyFile for its text")
+}
 
 func (k *Key) secret() ([]byte, byte) {
 	if k == nil {

@@ -44,8 +44,13 @@
 //	defer stop()
 //
 // Once ctx is done, Write, [io.Copy] and Commit return an error, which is [ErrClosed] to
-// [errors.Is]. An in.Read that waits for data is not interrupted. [Reader.Close] cancels reading in
-// the same way; [File.Close] waits for calls under way.
+// [errors.Is]. An in.Read that waits for data is not interrupted. To wake it, close in as well, but
+// after Abort; the error is then also that of in. If in has a method WriteTo, io.Copy returns what
+// that returns:
+//
+//	stop := context.AfterFunc(ctx, func() { f.Abort(); in.Close() })
+//
+// [Reader.Close] cancels reading in the same way; [File.Close] waits for calls under way.
 //
 // [Palladion's format]: https://palladion.github.io/palladion/file-format.html
 package pld

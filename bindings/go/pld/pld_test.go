@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -401,6 +402,11 @@ func TestPrinting(t *testing.T) {
 			}
 		}
 	}
+	for _, value := range []any{k, *k, p, exported{K: *k}, exported{P: k}} {
+		if text, err := json.Marshal(value); err == nil {
+			t.Errorf("%T as JSON: %s", value, text)
+		}
+	}
 	must(0, w.Close())
 	var log bytes.Buffer
 	for _, handler := range []slog.Handler{
@@ -634,6 +640,11 @@ func TestKeyFiles(t *testing.T) {
 	if s := fmt.Sprintf("%v %+v %#v %s", key, key, key, key); strings.Contains(s, "1f") ||
 		strings.Contains(s, "31") {
 		t.Error(s)
+	}
+	other, noKey := pld.KeyFrom([32]byte{31: 1}), (*pld.Key)(nil)
+	if !key.Equal(pld.KeyFrom([32]byte(key.Bytes()))) || key.Equal(other) || key.Equal(noKey) ||
+		noKey.Equal(key) || !noKey.Equal(new(pld.Key)) || new(pld.Key).Equal(other) {
+		t.Error("Equal")
 	}
 	line := string(text[:16+64])
 	for _, good := range []string{

@@ -10,16 +10,17 @@ type queue struct {
 // A job is a chunk on its way. Its result can be used once done is closed.
 type job struct {
 	chunk chunk
-	err   error
 	done  chan struct{} // nil if the work is done
 	*buffers
 }
 
 // buffers are what package fmt does not print: where it follows a pointer to a struct, under verbs
-// that do not fit, it follows none of those in the struct.
+// that do not fit, it follows none of those in the struct. So a Writer or a Reader can be printed
+// while goroutines work on its chunks.
 type buffers struct {
 	buffer []byte // in which the result is
 	result []byte
+	err    error
 }
 
 func newJob(buffer []byte) *job { return &job{buffers: &buffers{buffer: buffer}} }

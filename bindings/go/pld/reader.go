@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/list"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -94,6 +95,10 @@ func (r *Reader) Read(b []byte) (int, error) {
 	}
 	left := r.current.result
 	if len(left) == 0 {
+		if r.err != nil && r.err != io.EOF && r.guard.ended.Load() {
+			// Close was called, and perhaps that of the underlying reader, which then fails.
+			return 0, fmt.Errorf("%w: %w", ErrClosed, r.err)
+		}
 		return 0, r.err
 	}
 	n := copy(b, left)
@@ -208,7 +213,6 @@ type cached struct {
 	users  int
 	once   sync.Once // reads what follows
 	chunk  chunk
-	err    error
 	*buffers
 }
 
@@ -483,7 +487,9 @@ func (f *File) SetConcurrency(chunks int) { f.workers.Store(int64(chunks)) }
 
 // ReadAt implements [io.ReaderAt].
 func (f *File) ReadAt(b []byte, offset int64) (int, error) {
-	f.open.RLock()
+	if !f.open.TryRLock() { // Close was called, and waits for an older call
+		return 0, ErrClosed
+	}
 	defer f.open.RUnlock()
 	if f.aead == nil {
 		return 0, ErrClosed
@@ -619,8 +625,8 @@ func (f *File) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// Close waits for calls of ReadAt and then wipes the key and the chunks. It closes the underlying
-// reader only if Open has opened it.
+// Close waits for calls of ReadAt under way and then wipes the key and the chunks. Calls after it
+// return [ErrClosed] at once. Close closes the underlying reader only if Open has opened it.
 func (f *File) Close() error {
 	f.open.Lock()
 	defer f.open.Unlock()

@@ -91,10 +91,20 @@ func (w *Writer) Write(data []byte) (int, error) {
 
 // alive returns whether the file can still be completed. Abort may have been called meanwhile.
 func (w *Writer) alive() bool {
-	if w.err == nil && w.guard.ended.Load() {
-		w.err = errAborted
-	}
+	w.err = w.orAborted(w.err)
 	return w.err == nil
+}
+
+// orAborted returns an error, or nil; but if Abort was called before the file was complete, one
+// that says so too. What Abort interrupts often fails with an error of its own.
+func (w *Writer) orAborted(err error) error {
+	switch {
+	case !w.guard.ended.Load() || w.err == ErrClosed || errors.Is(err, ErrClosed):
+		return err
+	case err == nil:
+		return errAborted
+	}
+	return fmt.Errorf("%w: %w", errAborted, err)
 }
 
 // ReadFrom encrypts all that r returns. If r fails, the file cannot be completed, and all later
@@ -109,7 +119,7 @@ func (w *Writer) ReadFrom(r io.Reader) (n int64, err error) {
 	defer func() {
 		w.guard.enter()
 		defer w.guard.leave(w.wipe)
-		if err != nil && w.alive() {
+		if err = w.orAborted(err); err != nil && w.alive() {
 			w.err = fmt.Errorf("pld: the file has no end, because its content could not be read: %w",
 				err)
 		}
@@ -141,7 +151,9 @@ func (w *Writer) flush(last bool) {
 		j := w.queue.next()
 		w.queue.release(j)
 		w.err = errPanicked
-		w.err = writeAll(w.out, j.result)
+		if w.err = writeAll(w.out, j.result); w.err != nil {
+			w.err = w.orAborted(w.err)
+		}
 	}
 	w.current = w.queue.fresh()
 	w.current.buffer = w.current.buffer[:min(frameSize, cap(w.current.buffer))]
@@ -195,9 +207,7 @@ func (w *Writer) Abort() { w.guard.end(w.wipe) }
 
 // wipe zeroes the key and the buffers. A file that is not complete stays so.
 func (w *Writer) wipe() {
-	if w.err == nil {
-		w.err = errAborted
-	}
+	w.err = w.orAborted(w.err)
 	if w.aead != nil {
 		w.queue.wipe(w.current)
 		w.aead.Wipe()
