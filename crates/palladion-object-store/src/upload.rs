@@ -97,7 +97,7 @@ type LastParts = TryMaybeDone<BoxFuture<'static, Result<Vec<()>>>>;
 
 /// The state of an upload.
 enum State {
-    Open(Encryption),
+    Open(Box<Encryption>),
     /// The last parts, and then `complete` of the store below, are left. A call of `complete` may
     /// fail or be dropped in either, and the next one goes on from there.
     Sealed(LastParts),
@@ -144,7 +144,7 @@ impl EncryptedUpload {
         Self {
             location,
             inner,
-            state: State::Open(encryption),
+            state: State::Open(Box::new(encryption)),
             longest: 0,
             cut: 0,
             failed: Arc::default(),
@@ -157,7 +157,7 @@ impl EncryptedUpload {
 
     /// Takes what encrypts the upload, if it is open. Unless the caller sets another state, the
     /// upload has failed.
-    fn take(&mut self) -> Result<Encryption> {
+    fn take(&mut self) -> Result<Box<Encryption>> {
         let is_failed = self.failed.load(Ordering::Relaxed);
         let error = match replace(&mut self.state, State::Ended(FAILED)) {
             State::Open(encryption) if !is_failed => return Ok(encryption),
