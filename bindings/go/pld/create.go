@@ -35,9 +35,9 @@ var (
 // Create begins a file with this name. Options may be nil. A file that exists will be replaced, and
 // its owner, group and permissions kept, as far as the system allows; until then only the owner can
 // read the new one. Access control lists are not kept. A symbolic link stays, and what it points to
-// is replaced; if nothing is there, Create fails. A link made there after Create
-// does not stay: Commit replaces it. Create also fails if the caller may not create files in the
-// folder. It refuses devices, pipes and the like; use [NewWriter] for them.
+// is replaced; if nothing is there, Create fails. Commit replaces a link that was made after
+// Create. Create also fails if the caller may not create files in the folder. It refuses devices,
+// pipes and the like; use [NewWriter] for them.
 func Create(name string, secret Secret, options *WriterOptions) (*PendingFile, error) {
 	out, err := createOutput(name)
 	if err != nil {

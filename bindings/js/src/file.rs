@@ -60,7 +60,7 @@ fn take_secret(
 /// A file that was just created.
 pub(crate) enum New {
     Coder(Coder),
-    Reader(File<Reader>),
+    Reader(File),
 }
 
 impl New {

@@ -11,7 +11,7 @@ pub(crate) struct Objects {
     pub(crate) sessions: Table<AnySession>,
     pub(crate) macs: Table<AnyMac>,
     pub(crate) coders: Table<Coder>,
-    pub(crate) readers: Table<File<Reader>>,
+    pub(crate) readers: Table<File>,
 }
 
 impl Objects {
@@ -167,23 +167,23 @@ pub(crate) enum Reader {
 }
 
 /// A file being read in any order.
-pub(crate) struct File<T> {
-    pub(crate) state: T,
+pub(crate) struct File {
+    pub(crate) state: Reader,
     /// The buffer for a chunk in WebAssembly. The addon uses arrays of JavaScript.
     #[cfg(target_family = "wasm")]
     pub(crate) chunk: palladion::Buffer,
 }
 
-impl<T> File<T> {
+impl File {
     /// A file whose chunks have at most `len` bytes of text.
     #[cfg(target_family = "wasm")]
-    pub(crate) fn new(state: T, len: usize) -> Result<Self, Failure> {
+    pub(crate) fn new(state: Reader, len: usize) -> Result<Self, Failure> {
         let chunk = palladion::Buffer::new(ChunkOpener::FRAME_LEN, len + ChunkOpener::TAG_LEN);
         Ok(Self { state, chunk: chunk.map_err(|_| Failure::Memory)? })
     }
 
     #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn new(state: T, _: usize) -> Result<Self, Failure> {
+    pub(crate) fn new(state: Reader, _: usize) -> Result<Self, Failure> {
         Ok(Self { state })
     }
 }

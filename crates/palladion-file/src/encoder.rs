@@ -147,8 +147,8 @@ impl Encoder {
         })
     }
 
-    /// Says how much plaintext comes, if that is known: then it needs no more memory than that, up
-    /// to a chunk, and gets it at once.
+    /// Says how much plaintext will come, if that is known. The encoder then takes memory for that
+    /// much at once, or for a chunk if that is less. If more comes, it takes more.
     pub fn expect(&mut self, len: usize) {
         self.expected = len;
     }

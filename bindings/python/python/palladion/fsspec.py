@@ -279,7 +279,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         return path if isinstance(fs, LocalFileSystem) else None
 
     def _check_target(self, path: str, source: Any = None) -> None:
-        """Refuses a new file in the place of its source or of the key file."""
+        """Refuses to replace the key file, or the source of the new file."""
         if (local := self._local(path)) is not None:
             _output.refuse_same(local, source=source, key_file=self._path_of_key())
 

@@ -256,7 +256,7 @@ pub(crate) const MIX: usize = 0;
 pub(crate) const ABSORB: usize = 1;
 pub(crate) const ABSORB_LATE: usize = 2;
 
-/// One of them, chosen by constants: the compiler would take twice as long to drop the others.
+/// One of them, chosen by a constant. Chosen by a value, it would double the time to compile.
 pub(crate) struct Chosen<O, const U: usize, const N: usize>(PhantomData<O>);
 
 impl<O: Order<N>, const U: usize, const N: usize> Chosen<O, U, N> {
