@@ -383,7 +383,11 @@ func TestPrinting(t *testing.T) {
 	must(r.Read(make([]byte, 10)))
 	f := must(open(file, k))
 	must(f.Read(make([]byte, 10)))
+	several := pld.Slots(k, pld.AnyOf(p))
+	ofSlots := must(pld.NewReader(bytes.NewReader(seal(t, secret, several, small(1))), several, nil))
+	must(ofSlots.Read(make([]byte, 10)))
 	values := []any{
+		several, &several, exported{*k, k, several}, ofSlots, hidden{*k, k, several, w, ofSlots, f},
 		k, *k, p, exported{*k, k, k}, exported{*k, k, p}, w, r, f,
 		hidden{*k, k, k, w, r, f}, &hidden{*k, k, p, w, r, f}, []hidden{{*k, k, p, w, r, f}},
 	}
@@ -402,7 +406,7 @@ func TestPrinting(t *testing.T) {
 			}
 		}
 	}
-	for _, value := range []any{k, *k, p, exported{K: *k}, exported{P: k}} {
+	for _, value := range []any{k, *k, p, several, exported{K: *k}, exported{P: k}} {
 		if text, err := json.Marshal(value); err == nil {
 			t.Errorf("%T as JSON: %s", value, text)
 		}
@@ -737,6 +741,7 @@ func TestCommand(t *testing.T) {
 		}
 	}
 	run("keygen", "-o", path("theirs.key"))
+	run("keygen", "-o", path("other.key"))
 	check(pld.WriteKeyFile(path("ours.key"), pld.NewKey()))
 	check(os.WriteFile(path("passphrase"), []byte("correct horse\n"), 0o600))
 	text := textOf(3_000_000)
@@ -770,6 +775,24 @@ func TestCommand(t *testing.T) {
 			check(os.Remove(path("rust.pld")))
 		}
 	}
+	// Key slots.
+	ours, theirs := must(pld.ReadKeyFile(path("ours.key"))), must(pld.ReadKeyFile(path("theirs.key")))
+	words := pld.Passphrase("correct horse")
+	check(pld.WriteFile(path("go.pld"), text, pld.Slots(ours, words), &pld.WriterOptions{Cost: cheap}))
+	run("decrypt", "-k", path("ours.key"), "-o", path("text.3"), path("go.pld"))
+	run("decrypt", "--passphrase-file", path("passphrase"), "-o", path("text.4"), path("go.pld"))
+	run("rewrap", "-k", path("ours.key"), "--add", "--to-key", path("theirs.key"), path("go.pld"))
+	run("encrypt", "-k", path("theirs.key"), "-k", path("other.key"), "-o", path("rust.pld"),
+		path("text"))
+	for _, name := range []string{"text.3", "text.4"} {
+		if !bytes.Equal(must(os.ReadFile(path(name))), text) {
+			t.Fatalf("slots: the command reads something else: %s", name)
+		}
+	}
+	for _, name := range []string{"go.pld", "rust.pld"} {
+		expect(t, name, must(os.ReadFile(path(name))), pld.Slots(theirs), text, nil)
+	}
+	expect(t, "rust.pld", must(os.ReadFile(path("rust.pld"))), pld.Slots(ours), nil, pld.ErrWrongKey)
 }
 
 func FuzzReader(f *testing.F) {
