@@ -52,13 +52,14 @@ func Slots(secrets ...Secret) Secret {
 	})
 }
 
-// AgeSlot returns a secret for a key slot that is a file of [age], as those of package pldage, which
-// is a module of its own.
+// AgeSlot returns a secret for a key slot that is a file of [age]. Package pldage, a module of its
+// own, makes such secrets.
 //
-// lock returns an age file for the recipients, binary and at most 65535 bytes long, whose plaintext
-// are the 32 bytes that it is given. unlock returns the plaintext of an age file, and is called for
-// at most 8 of each copy of the slots. If it fails, other slots are tried; its error should be
-// [ErrWrongKey] if the age file is for others. One of both may be nil.
+// lock encrypts the 32 bytes that it is given to an age file, which is binary and has at most 65535
+// bytes. unlock decrypts such a file. It is called for at most 8 slots, or 16 if the first copy of
+// the slots does not open. If it fails, other slots are tried; it returns [ErrWrongKey] if the age
+// file is for others. A nil lock means that no files can be written, a nil unlock that none can be
+// read.
 //
 // [age]: https://age-encryption.org
 func AgeSlot(lock, unlock func([]byte) ([]byte, error)) Secret {
@@ -290,6 +291,11 @@ func findSpare(r io.ReaderAt, size int64) []byte {
 // openSlots opens a file with slots.
 func (o *opening) openSlots(h *header) (*aegis.AEAD, error) {
 	failed, wrong := error(nil), ErrWrongPassphrase
+	for _, l := range o.leaves {
+		if l.slots && l.source != fromPassword {
+			wrong = ErrWrongKey
+		}
+	}
 	for _, source := range []byte{fromKey, fromSlots, fromPassword} { // the cheapest first
 		tried := 0
 		for _, s := range h.slots {
@@ -302,9 +308,6 @@ func (o *opening) openSlots(h *header) (*aegis.AEAD, error) {
 			for i, l := range o.leaves {
 				if !l.slots || l.source != source {
 					continue
-				}
-				if source != fromPassword {
-					wrong = ErrWrongKey
 				}
 				fileKey, err := o.unwrap(h, s, i)
 				if err == nil {
@@ -512,7 +515,9 @@ func (h *header) wrap(l leaf, fileKey []byte) ([]byte, error) {
 	ikm, extra := l.bytes, []byte(nil)
 	switch {
 	case l.lock != nil:
-		return l.lock(bytes.Clone(fileKey))
+		fileKey = bytes.Clone(fileKey)
+		defer clear(fileKey)
+		return l.lock(fileKey)
 	case l.source == fromSlots:
 		return nil, errors.New("pld: no recipients: the secret can only open age's slots")
 	case l.source == fromPassword:

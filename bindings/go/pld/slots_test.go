@@ -29,7 +29,7 @@ func readAt(file []byte, secret pld.Secret) ([]byte, error) {
 }
 
 // expect reads a file from its start, at any offset, and by its name.
-func expect(t *testing.T, what string, file []byte, secret pld.Secret, text []byte, expected error) {
+func expect(t *testing.T, what string, file []byte, secret pld.Secret, text []byte, want error) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "file.pld")
 	if err := os.WriteFile(name, file, 0o600); err != nil {
@@ -41,8 +41,8 @@ func expect(t *testing.T, what string, file []byte, secret pld.Secret, text []by
 	got[1], errs[1] = readAt(file, secret)
 	got[2], errs[2] = pld.ReadFile(name, secret, nil)
 	for i, err := range errs {
-		if !errors.Is(err, expected) || expected == nil && !bytes.Equal(got[i], text) {
-			t.Errorf("%s, reader %d: %v, expected %v", what, i, err, expected)
+		if !errors.Is(err, want) || want == nil && !bytes.Equal(got[i], text) {
+			t.Errorf("%s, reader %d: %v, expected %v", what, i, err, want)
 		}
 	}
 }
@@ -102,6 +102,8 @@ func TestSlots(t *testing.T) {
 	other := pld.Passphrase("x")
 	expect(t, "another passphrase", file, pld.Slots(other), nil, pld.ErrWrongPassphrase)
 	expect(t, "others", file, pld.Slots(other, two), nil, pld.ErrWrongKey)
+	onlyWords := seal(t, text, pld.Slots(words), small(1))
+	expect(t, "no slot for a key", onlyWords, pld.Slots(one), nil, pld.ErrWrongKey)
 	// Only what is in Slots opens a slot.
 	expect(t, "beside", file, pld.AnyOf(one, pld.Slots(two)), nil, pld.ErrWrongKey)
 	expect(t, "in", file, pld.AnyOf(two, pld.Slots(one)), text, nil)
