@@ -75,9 +75,9 @@ problems = [f"{module} requires version {required} of {other}"
             for other, required in re.findall(r"bindings/go/(\w+) v(\S+)",
                                               text(f"bindings/go/{module}/go.mod"))
             if required != version]
-for folder in "bindings/go/aegis", "bindings/go/pld", "bindings/go/pldage":  # no links, says Go
-    problems += [f"{folder}/{file} differs" for file in LICENCES
-                 if text(f"{folder}/{file}") != text(file)]
+for module in "aegis", "pld", "pldage":  # Go leaves out symbolic links
+    problems += [f"{module}/{file} differs" for file in LICENCES
+                 if text(f"bindings/go/{module}/{file}") != text(file)]
 row("Go", "go.mod, licences", problems)
 
 package = json.loads(text("bindings/js/package.json"))
