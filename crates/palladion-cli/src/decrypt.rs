@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::ring::Ring;
 use crate::salvage::Found;
 use crate::sealed::{REPAIR, Sealed};
-use crate::values::Given;
+use crate::values::{Given, Kind};
 
 /// What `decrypt` does besides.
 #[derive(Default)]
@@ -43,7 +43,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
                 Failure::new(message).hint("palladion cat writes the parts of it that are intact")
             );
         }
-        if sealed.takes_passphrase() {
+        if sealed.takes(Kind::Passphrase) {
             batch.commit(false); // the user may be asked, and deriving a key takes its time
         }
         let output = naming.open(&input, &ring.files(), path)?;
