@@ -209,7 +209,7 @@ for file in patch one.iso log plan.txt one.jpg two.jpg photos/one.jpg; do cp ../
 for file in bob eve; do "$palladion" keygen -o $file.key; done
 grep '^    ' "$readme" | grep -v 'git clone\|cargo\| -p \|letter\|old.key' |
     sed 's/2G/20M/; s/^ *palladion decrypt notes.txt.pld/rm notes.txt; &/
-        s/^ *palladion rewrap.*/&; rm plan.txt.pld/' >commands
+        s/^ *palladion \(rewrap\|decrypt -i\).*/&; rm plan.txt.pld/' >commands
 [ "$(wc -l <commands)" -ge 12 ]
 PATH=$PWD/bin:$(dirname "$palladion"):$PATH bash -euo pipefail commands >/dev/null
 echo "the command line works"

@@ -49,14 +49,13 @@ impl Addressees {
             }
             program.extend([OsString::from("-R"), path.into()]);
         }
-        for source in sources {
+        for source in sources.iter_mut().filter(|source| source.kind() == Kind::Identity) {
             let path = source.path().map(OsString::from);
             match source.secret()? {
                 OwnSecret::Identities(Opener::Identities(identities)) => {
                     recipients.extend(identities.as_slice().iter().map(|own| own.recipient()));
                 }
-                OwnSecret::Identities(Opener::Program(_)) => needs_program = true,
-                _ => continue,
+                _ => needs_program = true,
             }
             program.extend([OsString::from("-i"), path.unwrap_or_default()]);
         }
