@@ -15,7 +15,7 @@ use crate::progress::Progress;
 use crate::ring::Ring;
 use crate::salvage::Found;
 use crate::sealed::{REPAIR, Sealed};
-use crate::values::Given;
+use crate::values::{Given, Kind};
 
 /// What `decrypt` does besides.
 #[derive(Default)]
@@ -37,7 +37,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
         input.begin();
         let sealed = Sealed::read_input(&input, "export", options.salvage)?;
         ring.check(&sealed)?;
-        if sealed.takes_passphrase() {
+        if sealed.takes(Kind::Passphrase) {
             batch.commit(false); // the user may be asked, and deriving a key takes its time
         }
         let output = naming.open(&input, &ring.files(), path)?;

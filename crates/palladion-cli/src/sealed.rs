@@ -12,6 +12,7 @@ use palladion_file::{
 use crate::failure::{Failure, Result, note, tell};
 use crate::foreign;
 use crate::input::{Input, RandomAccess};
+use crate::values::Kind;
 
 /// What to do about a damaged head, or a spare that is not the same.
 pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE";
@@ -157,10 +158,11 @@ impl<'a> Sealed<'a> {
     /// Says what a file with key slots that was opened does not prove.
     pub fn note_slots(&self) {
         if self.head.is_some() {
-            let name = self.name;
-            note(&format!(
-                "note: {name} has key slots: anyone who can open it could have written it"
-            ));
+            let (name, who) = match self.takes(Kind::Identity) {
+                true => (self.name, "has a recipient's public key"),
+                false => (self.name, "can open it"),
+            };
+            note(&format!("note: {name} has key slots: anyone who {who} could have written it"));
         }
     }
 
@@ -188,12 +190,13 @@ impl<'a> Sealed<'a> {
         Self { name, algorithm, chunk_size, secrets, head, other, header }
     }
 
-    pub fn takes_key(&self) -> bool {
-        self.secrets.contains(&SlotKind::Key)
-    }
-
-    pub fn takes_passphrase(&self) -> bool {
-        self.costs().next().is_some()
+    /// Returns whether it takes a secret of this kind.
+    pub fn takes(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Key | Kind::RawKey(_) => self.secrets.contains(&SlotKind::Key),
+            Kind::Identity => self.secrets.contains(&SlotKind::Age),
+            Kind::Passphrase => self.costs().next().is_some(),
+        }
     }
 
     /// The costs of its passphrases.
