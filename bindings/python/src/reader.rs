@@ -17,10 +17,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::buffer::{Out, Target};
-use crate::file::{
-    AGAIN, Limits, Object, Place, Reader, Run, Secret, file_error, io_error, raised,
-};
+use crate::file::{AGAIN, Limits, Object, Place, Reader, Run, file_error, io_error, raised};
 use crate::object;
+use crate::secret::Secret;
 use crate::storage::os_error;
 use crate::turns::Turns;
 
@@ -157,7 +156,7 @@ impl FileReader {
     ) -> PyResult<Self> {
         let (name, limits) = (source.name(py), max_kdf_memory.0);
         let run = Run::here(name.clone());
-        let secret = run.secret(secret);
+        let secret = secret.keyring(&run);
         let (source, object) = match source {
             Place::Path(path) => {
                 let open = || {

@@ -76,8 +76,12 @@ def test_reads_and_writes(path: pathlib.Path) -> None:
                 pass
         with pytest.raises(FileExistsError):
             await aio.open(path, "xb", key=KEY)
-        with pytest.raises(TypeError, match="exactly one"):
+        with pytest.raises(TypeError, match="pass key"):
             aio.open(path)
+        async with aio.open(path, key=[bytes(32), KEY]) as several:
+            await several.read()
+        with pytest.raises(TypeError, match="exactly one"):
+            await aio.open(path, "wb", key=[KEY])
         memory = io.BytesIO()
         async with aio.open(memory, "wb", key=KEY) as file:
             await file.write(b"text")

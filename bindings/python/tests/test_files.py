@@ -142,9 +142,8 @@ def test_passphrases() -> None:
     with pytest.raises(files.WrongPassphraseError, match="capitals") as raised:
         opened(made, key=None, passphrase="grüße")
     assert raised.value.hint and isinstance(raised.value, palladion.VerificationError)
-    for key, passphrase in ((None, None), (KEY, "x")):
-        with pytest.raises(TypeError, match="pass exactly one"):
-            opened(made, key=key, passphrase=passphrase)
+    with pytest.raises(TypeError, match="pass key"):
+        opened(made, key=None)
     with pytest.raises(ValueError, match="32 bytes, but has 16"):
         opened(made, key=bytes(16))
     for kdf in ((7, 1, 1), (64, 0, 1), (64, 1, 0)):
@@ -372,6 +371,61 @@ def test_key_file_instead_of_key(tmp_path: pathlib.Path) -> None:
     with pytest.raises(TypeError, match="pass exactly one of key"):
         files.encrypt_file(plain, tmp_path / "new", key=KEY, key_file=path)
     assert sorted(os.listdir(tmp_path)) == ["my.key", "plain", "sealed"]
+
+
+def test_several_secrets(tmp_path: pathlib.Path) -> None:
+    old, new, other = (palladion.generate_key() for _ in range(3))
+    path, old_file, new_file = tmp_path / "file", tmp_path / "old.key", tmp_path / "new.key"
+    files.save_key(old_file, old)
+    files.save_key(new_file, new)
+    made = sealed(b"text", key=old)
+    path.write_bytes(made)
+    of_passphrase = sealed(b"text", key=None, passphrase="old", kdf=CHEAP)
+    secrets: list[dict[str, Any]] = [
+        {"key": [new, old]},
+        {"key": (bytearray(old), new)},
+        {"key_file": [new_file, str(old_file)]},
+        {"key": new, "key_file": old_file, "passphrase": "x"},
+    ]
+    for each in secrets:
+        assert opened(made, **{"key": None, **each}) == b"text"
+        assert files.DecryptReader(io.BytesIO(made), **each).read() == b"text"
+        with files.open(path, "rt", **each) as file:
+            assert file.read() == "text"
+        wrong_kind = (files.NeedsPassphraseError, files.WrongPassphraseError)["passphrase" in each]
+        with pytest.raises(wrong_kind):
+            opened(of_passphrase, **{"key": None, **each})
+    for passphrases in ("old", ["new", b"old"]):
+        assert opened(of_passphrase, key=[new, old], passphrase=passphrases) == b"text"
+    with pytest.raises(files.WrongKeyError, match="the other keys"):
+        opened(made, key=[new, other])
+    with pytest.raises(files.NeedsKeyError):
+        opened(made, key=None, passphrase=["new", "old"])
+    wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"key": []}, ValueError, "list key is empty"),
+        ({"key": [new, None]}, TypeError, r"key\[1\]: .*NoneType"),
+        ({"key": [new, bytes(16)]}, ValueError, r"key\[1\]: .*32 bytes, but has 16"),
+        ({"passphrase": ["new", 5]}, TypeError, r"passphrase\[1\]: "),
+        ({"key_file": [new_file, tmp_path / "none"]}, FileNotFoundError, "none"),
+        ({"key_file": [new_file, 5]}, TypeError, "int"),
+    ]
+    for options, kind, message in wrong:
+        with pytest.raises(kind, match=message):
+            files.open(path, **options)
+    # A new file has one secret, even if a list has only one.
+    lists: list[dict[str, Any]] = [{"key": [new]}, {"key_file": (new_file, old_file)}]
+    for options in (*lists, {"key": new, "passphrase": "x"}):
+        with pytest.raises(TypeError, match="exactly one"):
+            files.open(tmp_path / "new", "wb", **options)
+        with pytest.raises(TypeError, match="exactly one"):
+            files.EncryptWriter(io.BytesIO(), **options)
+        with pytest.raises(TypeError, match="exactly one"):
+            files.encrypt_file(path, tmp_path / "new", **options)
+    # No key file is overwritten.
+    for target in (old_file, new_file):
+        with pytest.raises(ValueError, match="key file and target are the same"):
+            files.decrypt_file(path, target, key_file=[new_file, old_file], overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == ["file", "new.key", "old.key"]
 
 
 @pytest.mark.skipif(

@@ -342,11 +342,16 @@ class Mac:
 
 @final
 class Secret:
-    """The secret of files: a key, or a passphrase with the keys that it became."""
+    """The secrets of files, any of which may open one."""
     def __new__(
-        cls, key: Buffer | None, key_file: str | None, passphrase: str | Buffer | None
+        cls,
+        key: Buffer | Sequence[Buffer] | None,
+        key_file: str | Sequence[str] | None,
+        passphrase: str | Buffer | Sequence[str | Buffer] | None,
     ) -> Secret: ...
     def interrupt(self) -> None: ...
+    def first(self) -> Secret: ...
+    def check_new(self) -> None: ...
 
 def encrypt_file(
     source: Any,

@@ -32,7 +32,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import IO, TYPE_CHECKING, Any, AnyStr, BinaryIO, Generic, TypeVar, cast, overload
 
 from . import _output, files
@@ -263,9 +263,9 @@ def open(
     file: files.Path | BinaryIO,
     mode: str = "rb",
     *,
-    key: Buffer | None = None,
-    key_file: files.Path | None = None,
-    passphrase: str | Buffer | None = None,
+    key: Buffer | Sequence[Buffer] | None = None,
+    key_file: files.Path | Sequence[files.Path] | None = None,
+    passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
     **options: Any,
 ) -> File[Any]:
     """Opens an encrypted file, with the arguments of :func:`palladion.files.open`.

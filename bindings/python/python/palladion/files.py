@@ -17,6 +17,10 @@ The secret is one of three: ``key``, 32 random bytes from :func:`palladion.gener
 second and 64 MiB of memory. To use one passphrase for many files, keep their key in a file with
 that passphrase.
 
+For reading, each of the three may be a list or tuple, and they go together: a file opens with any
+of the secrets. To change the key, write with the new one and read with ``key=[new, old]``. A new
+file has one secret, so lists are refused there.
+
 Decryption returns verified data only. A wrong key, a damaged file, a truncated file and data after
 the end raise distinct errors, whose ``hint`` says what to do. A file that can seek is checked for
 its end when it is opened, so a truncated or extended one is an error at once; a damaged chunk
@@ -41,7 +45,7 @@ import functools
 import io
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO, Union, cast, overload
 
 from . import _native, _output
@@ -55,9 +59,9 @@ if TYPE_CHECKING:
     from ._native import AlgorithmName, Buffer
 
     class _Options(TypedDict, total=False):
-        key: Buffer | None
-        key_file: Path | None
-        passphrase: str | Buffer | None
+        key: Buffer | Sequence[Buffer] | None
+        key_file: Path | Sequence[Path] | None
+        passphrase: str | Buffer | Sequence[str | Buffer] | None
         max_kdf_memory: int | None
         algorithm: AlgorithmName
         chunk_size: int
@@ -165,14 +169,25 @@ _DEFAULT_CHUNK_SIZE = 1 << 20
 
 
 def _secret(
-    key: Buffer | _native.Secret | None,
-    key_file: Path | None = None,
-    passphrase: str | Buffer | None = None,
+    key: Buffer | Sequence[Buffer] | _native.Secret | None,
+    key_file: Path | Sequence[Path] | None = None,
+    passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
+    *,
+    new: bool = False,
 ) -> _native.Secret:
-    """Returns a copy of the secret."""
+    """Returns a copy of the secrets, or of that of a new file."""
     if isinstance(key, _native.Secret):
-        return key
-    return _native.Secret(key, None if key_file is None else os.fsdecode(key_file), passphrase)
+        secret = key
+    else:
+        names: Any = key_file
+        if isinstance(key_file, (list, tuple)):
+            names = [os.fsdecode(each) for each in key_file]
+        elif key_file is not None:
+            names = os.fsdecode(cast(Path, key_file))
+        secret = _native.Secret(key, names, passphrase)
+    if new:
+        secret.check_new()
+    return secret
 
 
 def encrypt_file(
@@ -201,7 +216,7 @@ def encrypt_file(
     """
     run = functools.partial(
         _native.encrypt_file,
-        secret=_secret(key, key_file, passphrase),
+        secret=_secret(key, key_file, passphrase, new=True),
         algorithm=algorithm,
         chunk_size=chunk_size,
         kdf=kdf,
@@ -215,9 +230,9 @@ def decrypt_file(
     source: Path | BinaryIO,
     target: Path | BinaryIO,
     *,
-    key: Buffer | None = None,
-    key_file: Path | None = None,
-    passphrase: str | Buffer | None = None,
+    key: Buffer | Sequence[Buffer] | None = None,
+    key_file: Path | Sequence[Path] | None = None,
+    passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
     max_kdf_memory: int | None = None,
     threads: int | None = None,
     overwrite: bool = False,
@@ -225,9 +240,9 @@ def decrypt_file(
 ) -> int:
     """Decrypts a whole file on all cores, or ``threads``, and returns the number of bytes written.
 
-    Raises one of the errors of this module if it cannot be decrypted. In that case a target given
-    as a path does not appear; a target given as a file object may hold a correct beginning of the
-    original.
+    The secrets may be lists, of which any secret may open it. Raises one of the errors of this
+    module if it cannot be decrypted. In that case a target given as a path does not appear; a
+    target given as a file object may hold a correct beginning of the original.
 
     The cost of a passphrase is in the file, which may come from an enemy. ``max_kdf_memory`` is the
     most KiB of memory for it, with at most the work of four passes over that (by default 1048576,
@@ -290,10 +305,11 @@ class EncryptWriter(_output.NewFile, _output.Layer):
         chunk_size: int = _DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
     ) -> None:
+        secret = _secret(key, key_file, passphrase, new=True)
         _output.refuse_same(target, key_file=key_file)
         native = _native.FileWriter(
             target,
-            secret=_secret(key, key_file, passphrase),
+            secret=secret,
             algorithm=algorithm,
             chunk_size=chunk_size,
             kdf=kdf,
@@ -359,9 +375,9 @@ class DecryptReader(_output.Layer):
         self,
         source: Path | BinaryIO,
         *,
-        key: Buffer | None = None,
-        key_file: Path | None = None,
-        passphrase: str | Buffer | None = None,
+        key: Buffer | Sequence[Buffer] | None = None,
+        key_file: Path | Sequence[Path] | None = None,
+        passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
         max_kdf_memory: int | None = None,
     ) -> None:
         secret = _secret(key, key_file, passphrase)
@@ -545,9 +561,9 @@ def open(
     file: Path | BinaryIO,
     mode: str = "rb",
     *,
-    key: Buffer | None = None,
-    key_file: Path | None = None,
-    passphrase: str | Buffer | None = None,
+    key: Buffer | Sequence[Buffer] | None = None,
+    key_file: Path | Sequence[Path] | None = None,
+    passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
     max_kdf_memory: int | None = None,
     algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
@@ -579,7 +595,7 @@ def open(
         raise ValueError(f"mode must be r, w or x, with b or t, not {mode!r}")
     if not text and (encoding, errors, newline) != (None, None, None):
         raise ValueError("encoding, errors and newline need a text mode: rt, wt or xt")
-    secret = cast(bytes, _secret(key, key_file, passphrase))
+    secret = cast(bytes, _secret(key, key_file, passphrase, new=kind != "r"))
     binary: io.BufferedReader | _Writer
     raw: _output.Layer
     with contextlib.ExitStack() as stack:
