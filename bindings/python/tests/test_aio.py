@@ -82,6 +82,14 @@ def test_reads_and_writes(path: pathlib.Path) -> None:
             await several.read()
         with pytest.raises(TypeError, match="exactly one"):
             await aio.open(path, "wb", key=[KEY])
+        slots = io.BytesIO()
+        async with aio.open(slots, "wb", recipients=[bytes(32), KEY]) as several:
+            await several.write(b"text")
+        slots.seek(0)
+        async with aio.open(slots, key=KEY, slots=True) as several:
+            assert await several.read() == b"text"
+        with pytest.raises(TypeError, match="for a new file"):
+            await aio.open(slots, recipients=[KEY])
         memory = io.BytesIO()
         async with aio.open(memory, "wb", key=KEY) as file:
             await file.write(b"text")

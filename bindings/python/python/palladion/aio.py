@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._native import Buffer, Secret
+    from ._native import Buffer, Secret, _Age, _Recipient
 
 __all__ = ["File", "open"]
 
@@ -266,6 +266,8 @@ def open(
     key: Buffer | Sequence[Buffer] | None = None,
     key_file: files.Path | Sequence[files.Path] | None = None,
     passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
+    slots: bool | _Age | Sequence[_Age] = False,
+    recipients: _Recipient | Sequence[_Recipient] | None = None,
     **options: Any,
 ) -> File[Any]:
     """Opens an encrypted file, with the arguments of :func:`palladion.files.open`.
@@ -275,6 +277,8 @@ def open(
     discarded if an exception leaves ``async with``, such as that of a task that is cancelled, or by
     its method ``discard()``.
     """
-    secret: Secret = files._secret(key, key_file, passphrase)
+    secret: Secret = files._secret(
+        key, key_file, passphrase, slots=slots, recipients=recipients
+    )
     begin = functools.partial(files.open, file, mode, key=secret, key_file=key_file, **options)
     return File(file, cast("Callable[[], IO[Any]]", begin), secret.interrupt)
