@@ -275,7 +275,7 @@ def open(
     The result is for ``async with``, or for ``await``, which returns the open file. A new file is
     complete at the end of ``async with``, or by its methods ``commit()`` or ``close()``, and is
     discarded if an exception leaves ``async with``, such as that of a task that is cancelled, or by
-    its method ``discard()``.
+    its method ``discard()``. Functions in ``slots`` and ``recipients`` are called in its thread.
     """
     secret: Secret = files._secret(
         key, key_file, passphrase, slots=slots, recipients=recipients

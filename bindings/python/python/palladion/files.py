@@ -22,7 +22,7 @@ of the secrets. To change the key, write with the new one and read with ``key=[n
 file has one secret, so lists are refused there.
 
 To write a file that several people open, pass ``recipients`` instead, a list: keys, passphrases as
-str, and functions that make slots for `age <https://age-encryption.org>`_. Each of them gets a key
+str, and functions that make slots for age (https://age-encryption.org). Each of them gets a key
 slot. A function takes the 32 bytes of the file's key and returns them encrypted with age, without
 armour: ``lambda key: pyrage.encrypt(key, recipients)``. The file is only as safe as the weakest of
 its recipients.
