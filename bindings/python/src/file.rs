@@ -1,103 +1,32 @@
 //! Encrypted files of the crate `palladion-file`, read and written through paths or Python's file
 //! objects.
 
-use std::fmt::Display;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, Read, Write};
 use std::num::NonZero;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use palladion_file::sans_io::Layout;
 use palladion_file::{
-    ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams,
-    KeyFileError, MasterKey, Passphrase, SecretKind, Spare, Summary,
+    ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams, SecretKind,
+    Spare, Summary,
 };
-use palladion_output::{self as output, open_to_others};
-use pyo3::exceptions::{
-    PyException, PyMemoryError, PyOSError, PyRuntimeWarning, PyTypeError, PyValueError,
-};
+use palladion_output as output;
+use pyo3::exceptions::{PyRuntimeWarning, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use zeroize::Zeroizing;
 
 use crate::algorithm::Name;
 use crate::buffer::In;
 use crate::home::Home;
 use crate::object;
 use crate::output::{Output, forked};
-use crate::secret::{For, Secret, master_key};
+use crate::run::{Run, file_error, io_error};
+use crate::secret::{For, Secret};
 use crate::storage::os_error;
-use crate::system::numbered;
 use crate::turns::Turns;
-
-/// Converts an error to one of the exceptions in `palladion/files.py`. `name` is that of the
-/// encrypted file.
-pub fn file_error(py: Python<'_>, error: Error, name: Option<&Path>) -> PyErr {
-    let message = error.to_string();
-    let hint = match error {
-        Error::EmptyKeyring => Some("the file has no key slots: pass a key or a passphrase"),
-        Error::UnsupportedHeader { field: "key source", value: 2 } => Some(
-            "whoever can open such a file can also have written it; to open it all the same, pass \
-             slots=True to a function of palladion.files",
-        ),
-        Error::KdfTooCostly { .. } => {
-            Some("files usually need less: this one may be hostile; max_kdf_memory allows more")
-        }
-        _ => error.hint(),
-    };
-    let (class, chunk, offset) = match error {
-        Error::Read(error) => return io_error(py, error, name),
-        Error::Write(error) => return io_error(py, error, None),
-        Error::NoRandomness(_) => return PyOSError::new_err(message),
-        Error::EmptyPassphrase => {
-            let hint = hint.unwrap_or_default();
-            return PyValueError::new_err(format!("{message}: {hint}"));
-        }
-        Error::KdfMemory => return PyMemoryError::new_err(message),
-        Error::Cipher(error) => return crate::error::error(error),
-        Error::Slot(error) => match error.downcast::<PyErr>() {
-            Ok(raised) => return *raised,
-            Err(_) => ("FileError", None, None),
-        },
-        Error::NoRoomForSlots { .. } | Error::CannotChangeSlots(_) => {
-            return PyValueError::new_err(message);
-        }
-        Error::NoSlot => ("NoSlotError", None, None),
-        Error::NotPalladion => ("NotPalladionError", None, None),
-        Error::HeaderDamaged => ("DamagedError", None, Some(0)),
-        Error::Damaged { chunk, offset } => ("DamagedError", Some(chunk), Some(offset)),
-        Error::Truncated { chunk, offset } => ("TruncatedError", chunk, Some(offset)),
-        Error::TrailingData { offset } => ("TrailingDataError", None, Some(offset)),
-        Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => {
-            ("UnsupportedError", None, None)
-        }
-        Error::WrongKey => ("WrongKeyError", None, None),
-        Error::WrongPassphrase => ("WrongPassphraseError", None, None),
-        Error::NeedsKey => ("NeedsKeyError", None, None),
-        Error::NeedsPassphrase => ("NeedsPassphraseError", None, None),
-        Error::KdfTooCostly { .. } => ("TooCostlyError", None, None),
-        // Errors added later.
-        _ => ("FileError", None, None),
-    };
-    let make = || {
-        let class = py.import("palladion.files")?.getattr(class)?;
-        class.call1((message, hint, chunk, offset, name.map(Path::as_os_str)))
-    };
-    make().map_or_else(|error| error, PyErr::from_value)
-}
-
-/// Converts an I/O error to an exception. What a file object raised stays the same exception.
-pub fn io_error(py: Python<'_>, error: io::Error, name: Option<&Path>) -> PyErr {
-    match error.downcast::<PyErr>() {
-        Ok(raised) => raised,
-        Err(error) => match error.downcast::<Error>() {
-            Ok(error) => file_error(py, error, name),
-            Err(error) => os_error(py, &error, name),
-        },
-    }
-}
 
 /// A path or a binary file object.
 pub enum Place {
@@ -203,87 +132,6 @@ impl Write for Writer {
 /// Wraps an exception of Python in an `io::Error`, for code that handles those.
 pub fn raised(error: PyErr) -> io::Error {
     io::Error::other(error)
-}
-
-/// Work without the interpreter's lock, which an exception stops.
-pub struct Run {
-    home: Home,
-    cancel: AtomicBool,
-    raised: Mutex<Option<PyErr>>,
-    progress: Option<Arc<Py<PyAny>>>,
-    /// The name of the file that is read.
-    name: Option<PathBuf>,
-}
-
-impl Run {
-    fn new(home: &Home, progress: Option<Py<PyAny>>, name: Option<PathBuf>) -> Arc<Self> {
-        let (cancel, raised) = (AtomicBool::new(false), Mutex::new(None));
-        let progress = progress.map(Arc::new);
-        Arc::new(Self { home: home.clone(), cancel, raised, progress, name })
-    }
-
-    /// Work on this thread.
-    pub fn here(name: Option<PathBuf>) -> Arc<Self> {
-        Self::new(&Home::new().0, None, name)
-    }
-
-    /// Calls a function on the thread of the caller. Exceptions such as `KeyboardInterrupt` stop
-    /// the work.
-    pub fn call<T: Send + 'static>(
-        &self,
-        call: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
-    ) -> PyResult<T> {
-        self.home.call(call).inspect_err(|error| {
-            Python::attach(|py| {
-                if !error.is_instance_of::<PyException>(py) {
-                    self.stop(error.clone_ref(py));
-                }
-            });
-        })
-    }
-
-    pub fn passphrase(self: &Arc<Self>, passphrase: &Passphrase) -> Passphrase {
-        let run = self.clone();
-        passphrase.clone().interruptible(move || run.is_stopped())
-    }
-
-    pub fn is_stopped(&self) -> bool {
-        if self.home.is_here()
-            && let Err(error) = Python::attach(|py| py.check_signals())
-        {
-            self.stop(error);
-        }
-        self.cancel.load(Ordering::Relaxed)
-    }
-
-    /// Called after each chunk: reports progress, and checks for signals such as Ctrl-C if nobody
-    /// else does.
-    fn at(&self, bytes: u64) {
-        let progress = self.progress.clone();
-        if progress.is_none() && !self.home.is_here() {
-            return;
-        }
-        let told = self.home.call(move |py| {
-            py.check_signals()?;
-            progress.map_or(Ok(()), |progress| progress.call1(py, (bytes,)).map(drop))
-        });
-        if let Err(error) = told {
-            self.stop(error);
-        }
-    }
-
-    fn stop(&self, error: PyErr) {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.cancel.store(true, Ordering::Relaxed);
-    }
-
-    /// The result, or the exception that stopped the work.
-    pub fn finish<T>(&self, py: Python<'_>, result: Result<T, Error>) -> PyResult<T> {
-        match self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(error),
-            None => result.map_err(|error| file_error(py, error, self.name.as_deref())),
-        }
-    }
 }
 
 fn input(py: Python<'_>, place: Place, home: &Home) -> PyResult<Box<dyn Read + Send>> {
@@ -401,7 +249,7 @@ pub fn encrypt_file(
                 For::Slots(slots) => Encryptor::with_slots(slots),
             };
             let encryptor = encryptor.algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
-            let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+            let encryptor = encryptor.cancel(run.cancel()).on_progress(|bytes| run.at(bytes));
             match threads {
                 Some(threads) => encryptor.threads(threads),
                 None => encryptor,
@@ -425,7 +273,7 @@ pub fn decrypt_file(
     convert(py, source, target, progress, threads, false, |run, threads, files| {
         let keyring = secret.keyring(run);
         let decryptor = Decryptor::new(&keyring).kdf_limits(max_kdf_memory.0);
-        let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+        let decryptor = decryptor.cancel(run.cancel()).on_progress(|bytes| run.at(bytes));
         match threads {
             Some(threads) => decryptor.threads(threads),
             None => decryptor,
@@ -578,68 +426,4 @@ pub fn chunk_size_of(py: Python<'_>, beginning: In<'_, '_>) -> PyResult<usize> {
 pub fn plaintext_size(chunk_size: usize, file_len: u64) -> PyResult<Option<u64>> {
     let layout = Layout::of_file(self::chunk_size(chunk_size)?, file_len);
     Ok(layout.map(|layout| layout.plaintext_len()))
-}
-
-/// The longest key file, in bytes. A longer file is something else.
-const LONGEST: usize = 64 << 10;
-
-/// Reads the key in a key file. Like the command, it refuses a file that others can use.
-pub fn read_key_file(py: Python<'_>, path: &Path) -> PyResult<MasterKey> {
-    // Opening a FIFO waits for its writer. Python's function stops at Ctrl-C.
-    let open = py.import("palladion._output")?.getattr("open_input")?;
-    let object = open.call1((path, 0))?;
-    let mut file = output::duplicate(object.call_method0("fileno")?.extract()?)?;
-    object.call_method0("close")?;
-    // Large enough from the start: growing would leave copies in freed memory, as Python does.
-    let (mut bytes, mut len) = (Zeroizing::new(vec![0; LONGEST + 1]), 0);
-    while len < bytes.len() {
-        match py.detach(|| file.read(&mut bytes[len..])) {
-            Ok(0) => break,
-            Ok(read) => len += read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => py.check_signals()?,
-            Err(error) => return Err(os_error(py, &error, Some(path))),
-        }
-    }
-    let other = match output::descriptor(path) {
-        // The program that opened a descriptor decides who may read it.
-        Some(_) => None,
-        None => open_to_others(&file),
-    };
-    let invalid =
-        |what: &dyn Display| Err(PyValueError::new_err(format!("{}: {what}", path.display())));
-    if len > LONGEST {
-        return invalid(&"expected a key file, but it is longer than 64 KiB");
-    }
-    let bytes = &bytes[..len];
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(_) if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") => {
-            return invalid(&"the key file is UTF-16: save it as UTF-8");
-        }
-        Err(_) => return invalid(&KeyFileError::NoKey),
-    };
-    let key = match MasterKey::from_key_file(text) {
-        Ok(key) => key,
-        Err(error) => return invalid(&error),
-    };
-    if let Some(what) = other {
-        let text = format!(
-            "other users can {what} the key file: make it private (chmod 600); if the disk has no \
-             permissions, open it and name its descriptor, \"/dev/fd/N\""
-        );
-        return Err(numbered(py, "EACCES", &text, Some(path)));
-    }
-    Ok(key)
-}
-
-/// Returns the key in a key file.
-#[pyfunction]
-pub fn load_key(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
-    read_key_file(py, &path).map(|key| PyBytes::new(py, key.as_bytes()))
-}
-
-/// Returns the text of a key file for a key.
-#[pyfunction]
-pub fn format_key_file(key: In<'_, '_>) -> PyResult<String> {
-    master_key(&key).map(|key| key.to_key_file().to_string())
 }

@@ -13,6 +13,7 @@ mod column;
 mod error;
 mod file;
 mod home;
+mod key_file;
 mod mac;
 mod nonces;
 mod object;
@@ -21,6 +22,7 @@ mod output;
 mod pieces;
 mod raf;
 mod reader;
+mod run;
 mod secret;
 mod storage;
 mod system;
@@ -43,9 +45,11 @@ mod _native {
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]
     use super::file::{
-        FileWriter, check_costs, chunk_size_of, decrypt_file, encrypt_file, format_key_file,
-        load_key, needs_passphrase, plaintext_size,
+        FileWriter, check_costs, chunk_size_of, decrypt_file, encrypt_file, needs_passphrase,
+        plaintext_size,
     };
+    #[pymodule_export]
+    use super::key_file::{format_key_file, load_key};
     #[pymodule_export]
     use super::mac::{Mac, mac};
     #[pymodule_export]

@@ -17,8 +17,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::buffer::{Out, Target};
-use crate::file::{AGAIN, Limits, Object, Place, Reader, Run, file_error, io_error, raised};
+use crate::file::{AGAIN, Limits, Object, Place, Reader, raised};
 use crate::object;
+use crate::run::{Run, file_error, io_error};
 use crate::secret::Secret;
 use crate::storage::os_error;
 use crate::turns::Turns;

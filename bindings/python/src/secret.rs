@@ -14,8 +14,8 @@ use pyo3::types::{PyBool, PyBytes, PyList, PyString, PyTuple};
 use zeroize::Zeroizing;
 
 use crate::buffer::In;
-use crate::error::error;
-use crate::file::{Run, read_key_file};
+use crate::key_file::{master_key, read_key_file};
+use crate::run::Run;
 
 /// The secrets of files, any of which may open one. Passphrases keep the keys that they became.
 #[pyclass(module = "palladion", frozen)]
@@ -319,13 +319,6 @@ impl<'py> Several<'py> {
         }
         Ok(())
     }
-}
-
-pub fn master_key(key: &In<'_, '_>) -> PyResult<MasterKey> {
-    let bytes = <[u8; 32]>::try_from(key.bytes()).map_err(|_| {
-        error(palladion::Error::WrongLength { what: "key", expected: 32, actual: key.len() })
-    })?;
-    Ok(bytes.into())
 }
 
 /// Converts a passphrase, which is a str, encoded as UTF-8, or bytes.
