@@ -128,10 +128,10 @@ pub struct KeygenArgs {
     #[arg(short, long, value_name = "KEYFILE")]
     pub output: Option<PathBuf>,
     /// Create an identity file, and print the recipient
-    #[arg(short, long)]
+    #[arg(long)]
     pub identity: bool,
     /// Make it safe against quantum computers (ML-KEM-768 with X25519). Its recipient has 1959
-    /// characters, and those who use it need age 1.3 or later
+    /// characters, and for those who use it with age, version 1.3 or later is needed
     #[arg(long, requires = "identity")]
     pub pq: bool,
     /// Encrypt the identity file with a passphrase, as age -p does: ask for it, or generate one if
