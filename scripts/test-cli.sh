@@ -96,6 +96,13 @@ if type strace >/dev/null 2>&1; then
     read=$(sed 1,/PR_SET_DUMPABLE/d trace | awk '{ sum += $NF } END { print sum }')
     [ "$read" = $((128 + 4096 + 4 + 385317 + 2 * (1048576 + 36) + $(stat -c %s key))) ] ||
         { echo "read $read bytes of large.pld and key" >&2; cat trace >&2; exit 1; }
+    # Where files cannot be locked, key slots are changed in a new file.
+    "$palladion" encrypt --slots -k key -o slots.pld one
+    inode=$(stat -c %i slots.pld)
+    strace -f -o trace -e trace=flock -e inject=flock:error=EOPNOTSUPP \
+        "$palladion" rewrap -q -k key --to-key key --to-key other slots.pld
+    [ "$(stat -c %i slots.pld)" != "$inode" ]
+    "$palladion" decrypt -q -k other -o - slots.pld | cmp - one
 fi
 
 "$palladion" mac -k key empty one large >MACS

@@ -35,14 +35,8 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
         let input =
             Input::open_as("name the files in it: palladion decrypt DIRECTORY/*.pld", path)?;
         input.begin();
-        let sealed = Sealed::read(input.reader(), &input.name, "export")?;
+        let sealed = Sealed::read_input(&input, "export", options.salvage)?;
         ring.check(&sealed)?;
-        if options.salvage && sealed.head.is_some() {
-            let message = format!("{}: a file with key slots cannot be salvaged", input.name);
-            return Err(
-                Failure::new(message).hint("palladion cat writes the parts of it that are intact")
-            );
-        }
         if sealed.takes(Kind::Passphrase) {
             batch.commit(false); // the user may be asked, and deriving a key takes its time
         }
@@ -58,7 +52,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
                 decryptor = decryptor.threads(threads);
             }
             // A wrong secret is noticed before anything after the header is read.
-            let file = sealed.header.as_slice().chain(input.reader());
+            let file = sealed.start(secret, &options.limits).chain(input.reader());
             match &mut sink {
                 Some(sink) => decryptor
                     .salvage(file, |offset, text| {

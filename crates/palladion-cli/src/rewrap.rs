@@ -1,6 +1,7 @@
 //! `rewrap`.
 
 use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use palladion_file::slots::{Head, NewSlot, Rewrap, Slot, SlotKind};
@@ -99,16 +100,17 @@ impl Change<'_> {
         let sealed = Sealed::of_copies(name, copies)
             .map_err(|error| Failure::file(&error, name, "the output"))?;
         ring.check(&sealed)?;
-        let no_room = ring.unlock(&sealed, name, |keyring| {
+        let copied_with = ring.unlock(&sealed, name, |keyring| {
             let plan = |rewrap: &Rewrap| rewrap.plan(self.slots(rewrap)?);
             match Rewrap::in_place(path, keyring, &self.limits, plan) {
                 Err(Error::NoRoomForSlots { room, .. }) if room < Head::MAX_LEN => {
                     Ok(Some(keyring.clone()))
                 }
+                Err(Error::Write(error)) if is_without_locks(&error) => Ok(Some(keyring.clone())),
                 done => done.map(|_| None),
             }
         })?;
-        no_room.map_or(Ok(()), |keyring| self.grow(path, name, &keyring))
+        copied_with.map_or(Ok(()), |keyring| self.copy(path, name, &keyring))
     }
 
     /// The slots that a file shall have.
@@ -133,8 +135,8 @@ impl Change<'_> {
         }
     }
 
-    /// Replaces a file by one with more room for slots.
-    fn grow(&self, path: &Path, name: &str, keyring: &Keyring) -> Result<()> {
+    /// Replaces a file by a new one, with room for more slots.
+    fn copy(&self, path: &Path, name: &str, keyring: &Keyring) -> Result<()> {
         let failed = |error| Failure::file(&error, name, name);
         let cannot = |error| Failure::io("read", name, &error);
         // It locks the file, so that nobody changes the slots meanwhile.
@@ -150,4 +152,14 @@ impl Change<'_> {
         }
         output.commit(false)
     }
+}
+
+/// Returns whether a file system cannot lock files. Then two commands could change one file at
+/// once, so each makes a new file.
+fn is_without_locks(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
+        return true; // of NFS without its service for locks
+    }
+    error.kind() == ErrorKind::Unsupported
 }
