@@ -108,6 +108,9 @@ fn read_recipients(path: &Path, data_is_standard_input: bool) -> Result<Option<R
         Err(error) => {
             let failure = failure(Some(&input.name), &error);
             Err(match error {
+                _ if text.contains("palladion-key-") => {
+                    failure.hint("it is a key file, which must stay secret: use -k KEYFILE")
+                }
                 Error::Line(_, error) if *error == Error::IdentityAsRecipient => {
                     failure.hint("it is an identity file, which must stay secret: use -i FILE")
                 }

@@ -159,7 +159,7 @@ fn what_is_taken_for_something_else() {
         (encrypt, ["-r", "bob.pub"], 2, "not a valid recipient: \"bob.pub\"", "use -R FILE"),
         (encrypt, ["-r", "age1qq"], 2, "not a valid recipient: \"age1qq\"", "begins with age1"),
         (encrypt, ["-R", "bob"], 1, "\"bob\": line 2: a secret identity", "use -i FILE"),
-        (encrypt, ["-R", "key"], 1, "line 1: not a valid recipient", "begins with age1"),
+        (encrypt, ["-R", "key"], 1, "line 1: not a valid recipient", "use -k KEYFILE"),
         (encrypt, ["-R", "twisted.pub"], 1, "not a valid recipient", "compare it"),
         (encrypt, ["-k", "bob"], 1, "\"bob\"", "use -i IDENTITYFILE"),
         (encrypt, ["-k", "bob.pub"], 1, "\"bob.pub\"", "use -R FILE"),
