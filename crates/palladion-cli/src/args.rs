@@ -128,10 +128,10 @@ pub struct KeygenArgs {
     #[arg(short, long, value_name = "KEYFILE")]
     pub output: Option<PathBuf>,
     /// Create an identity file, and print the recipient
-    #[arg(short, long)]
+    #[arg(long)]
     pub identity: bool,
     /// Make it safe against quantum computers (ML-KEM-768 with X25519). Its recipient has 1959
-    /// characters, and those who use it need age 1.3 or later
+    /// characters, and for those who use it with age, version 1.3 or later is needed
     #[arg(long, requires = "identity")]
     pub pq: bool,
     /// Encrypt the identity file with a passphrase, as age -p does: ask for it, or generate one if
@@ -190,7 +190,8 @@ impl RecipientArgs<'_> {
 /// The keys and passphrases of new files, and whom they are for.
 #[derive(clap::Args)]
 pub struct SecretArgs {
-    /// Encrypt for this recipient: a public key of age, age1…; can be repeated
+    /// Encrypt for this recipient: a public key of age, age1…, or an SSH key, which takes the program
+    /// age; can be repeated
     #[arg(short, long = "recipient", value_name = "RECIPIENT")]
     recipients: Vec<String>,
     /// Encrypt for the recipients in this file, one a line; can be repeated

@@ -62,8 +62,8 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         input.begin();
         let mut progress = Progress::of_bytes(input.len, label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
-        let encryptor = match (&secrets[..], &addressees) {
-            ([secret], None) if !args.slots => Encryptor::new(secret.borrow()?),
+        let encryptor = match (&secrets[..], &addressees[..]) {
+            ([secret], []) if !args.slots => Encryptor::new(secret.borrow()?),
             _ => Encryptor::with_slots(&slots),
         };
         let mut encryptor = encryptor

@@ -26,12 +26,12 @@ pub enum Addressees {
 
 impl Addressees {
     /// Collects the recipients of options, of recipients files, and of those sources that are
-    /// identities. None if there are none.
+    /// identities. They share a slot, unless there are too many for one.
     pub fn new(
         args: RecipientArgs<'_>,
         sources: &mut [Source],
         data_is_standard_input: bool,
-    ) -> Result<Option<Self>> {
+    ) -> Result<Vec<Self>> {
         let (mut recipients, mut program) = (Vec::new(), Vec::new());
         let mut needs_program = false;
         for text in args.recipients {
@@ -60,14 +60,14 @@ impl Addressees {
             program.extend([OsString::from("-i"), path.unwrap_or_default()]);
         }
         if program.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         if needs_program {
             program.insert(0, "-e".into());
-            return Ok(Some(Self::Program(program)));
+            return Ok(vec![Self::Program(program)]);
         }
-        let recipients = Recipients::new(recipients);
-        recipients.map(|all| Some(Self::Recipients(all))).map_err(|error| failure(None, &error))
+        let recipients = Recipients::new(recipients).map_err(|error| failure(None, &error))?;
+        Ok(recipients.split().into_iter().map(Self::Recipients).collect())
     }
 
     /// Returns whether one of the identities is that of a recipient.
@@ -108,6 +108,9 @@ fn read_recipients(path: &Path, data_is_standard_input: bool) -> Result<Option<R
         Err(error) => {
             let failure = failure(Some(&input.name), &error);
             Err(match error {
+                _ if text.contains("palladion-key-") => {
+                    failure.hint("it is a key file, which must stay secret: use -k KEYFILE")
+                }
                 Error::Line(_, error) if *error == Error::IdentityAsRecipient => {
                     failure.hint("it is an identity file, which must stay secret: use -i FILE")
                 }

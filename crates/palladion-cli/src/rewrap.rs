@@ -49,7 +49,7 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         keeps_user = keeps_user || ring.holds(secret)?;
         new.push((secret.new_slot(kdf.unwrap_or_default())?, secret.keyring()?));
     }
-    if let Some(addressees) = &addressees {
+    for addressees in &addressees {
         keeps_user = keeps_user || ring.holds_one_of(addressees)?;
         // Whether a recipient has a slot already is known only to the recipient.
         new.push((NewSlot::Age(addressees), Keyring::default()));

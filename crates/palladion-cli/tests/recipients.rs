@@ -95,8 +95,7 @@ fn for_each_recipient() {
 #[test]
 fn the_default_identity() {
     let bench = bench();
-    let home = [("HOME", bench.path("home")), ("APPDATA", bench.path("home"))];
-    let run = finish(bench.command(&["keygen", "--identity"]).envs(home.clone()).spawn().unwrap());
+    let run = bench.run(&["keygen", "--identity"]);
     assert!(run.status.success() && run.stderr.contains("created the identity file"), "{run:?}");
     bench.write("own.pub", &run.stdout);
     bench.ok(&["encrypt", "-R", "own.pub", "in"]);
@@ -160,7 +159,7 @@ fn what_is_taken_for_something_else() {
         (encrypt, ["-r", "bob.pub"], 2, "not a valid recipient: \"bob.pub\"", "use -R FILE"),
         (encrypt, ["-r", "age1qq"], 2, "not a valid recipient: \"age1qq\"", "begins with age1"),
         (encrypt, ["-R", "bob"], 1, "\"bob\": line 2: a secret identity", "use -i FILE"),
-        (encrypt, ["-R", "key"], 1, "line 1: not a valid recipient", "begins with age1"),
+        (encrypt, ["-R", "key"], 1, "line 1: not a valid recipient", "use -k KEYFILE"),
         (encrypt, ["-R", "twisted.pub"], 1, "not a valid recipient", "compare it"),
         (encrypt, ["-k", "bob"], 1, "\"bob\"", "use -i IDENTITYFILE"),
         (encrypt, ["-k", "bob.pub"], 1, "\"bob.pub\"", "use -R FILE"),
@@ -200,6 +199,25 @@ fn a_slot_for_age() {
     );
     bench.fails(&["slots", "--extract=3", "in.pld"], 2, "has no slot 3");
     bench.fails(&["slots", "--extract=2", "in.pld", "in.pld"], 2, "--extract takes one file");
+}
+
+/// A process that changes slots is killed: one of both secrets opens, and mends the file.
+#[test]
+fn killed() {
+    let bench = bench();
+    bench.ok(&["encrypt", "-k", "key", "--slots", "in"]);
+    let to = [["--to-recipients-file", "bob.pub"], ["--to-key", "key"]];
+    for round in 0..20 {
+        let command = ["rewrap", "-q", "-k", "key", "-i", "bob", "in.pld"];
+        let mut child = bench.spawn(&[&command[..], &to[round % 2]].concat());
+        std::thread::sleep(std::time::Duration::from_micros(500 * round as u64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let opens = |secret: &&str| bench.run(&["cat", "-q", secret, "in.pld"]).stdout == b"a text";
+        let secret = ["-kkey", "-ibob"].into_iter().find(opens).expect("one of both opens");
+        bench.run(&["rewrap", "-q", "--repair", secret, "in.pld"]);
+        assert_eq!(bench.ok(&["verify", "-q", secret, "in.pld"]), b"");
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -34,6 +34,7 @@
 //! | bytes that do not come from a reader | [`sans_io`] |
 //! | a damaged file and no backup | [`Decryptor::salvage`] |
 //! | data to authenticate without hiding it | [`Mac`] |
+//! | someone's public key | crate `palladion-recipients` |
 //! | a name that the output shall have once it is complete | crate `palladion-output` |
 //!
 //! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`]

@@ -23,8 +23,6 @@ pub enum Error {
     /// Hybrid recipients and others were to open one file. Whoever breaks the others with a quantum
     /// computer would get what the hybrid ones protect.
     Mixed,
-    /// An identity file is encrypted with a passphrase: use [`IdentityFile`](crate::IdentityFile).
-    NeedsPassphrase,
     /// The passphrase does not open the identity file.
     WrongPassphrase,
     /// To try a passphrase would take more memory than the limits allow, both in KiB.
@@ -96,7 +94,6 @@ impl fmt::Display for Error {
             Self::Mixed => {
                 f.write_str("quantum-safe recipients (age1pq1…) cannot share a file with others")
             }
-            Self::NeedsPassphrase => f.write_str("the identity file needs a passphrase"),
             Self::WrongPassphrase => f.write_str("wrong passphrase for the identity file"),
             Self::TooCostly { memory_kib, limit } => write!(
                 f,

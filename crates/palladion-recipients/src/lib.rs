@@ -27,6 +27,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Keys are used, and MACs compared, in constant time. To parse the text of an identity takes
+//! look-ups in a table that depend on it.
+//!
 //! A file that is encrypted for a recipient does not say who wrote it: everyone who has the public
 //! key could have.
 

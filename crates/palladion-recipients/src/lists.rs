@@ -23,7 +23,7 @@ const WORK_FACTOR: u8 = 18;
 pub struct Recipients(Vec<Recipient>);
 
 impl Recipients {
-    /// Makes a list. One slot has room for about 660 X25519 recipients or 42 hybrid ones.
+    /// Makes a list. If it is long, [`split`](Self::split) it.
     ///
     /// # Errors
     ///
@@ -37,6 +37,14 @@ impl Recipients {
     #[must_use]
     pub fn as_slice(&self) -> &[Recipient] {
         &self.0
+    }
+
+    /// Splits the list into some that fit a slot each: it has room for 660 X25519 recipients or 40
+    /// hybrid ones, and a file for 8 such slots.
+    #[must_use]
+    pub fn split(self) -> Vec<Self> {
+        let most = if self.0[0].is_hybrid() { 40 } else { 660 };
+        self.0.chunks(most).map(|part| Self(part.to_vec())).collect()
     }
 
     pub(crate) fn seal(&self, text: &[u8]) -> Result<Vec<u8>, Error> {

@@ -125,6 +125,18 @@ fn slots_for_several() {
     }
 }
 
+/// As many as fit a slot.
+#[test]
+fn long_lists() {
+    let key = palladion_file::slots::FileKey::from([1; 32]);
+    for (identity, most) in generate().iter().zip([660, 40]) {
+        let recipients = Recipients::new(vec![identity.recipient(); most + 1]).unwrap().split();
+        let [first, rest] = &recipients[..] else { panic!("{}", recipients.len()) };
+        assert_eq!((first.as_slice().len(), rest.as_slice().len()), (most, 1));
+        assert!((60_000..65_536).contains(&first.lock(&key).unwrap().len()));
+    }
+}
+
 #[test]
 fn no_mixing() {
     let [one, other] = generate().map(|identity| identity.recipient());

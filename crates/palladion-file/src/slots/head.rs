@@ -32,7 +32,7 @@ const WRAPPED_LEN: usize = 96;
 /// The most slots for passphrases in a head, and the most for age.
 pub const MAX_PER_KIND: usize = 8;
 
-/// Makes slots for age's recipients.
+/// Makes slots for age's recipients, as crate `palladion-recipients` does.
 pub trait Lock: Send + Sync {
     /// Returns an age file, binary and without an `scrypt` stanza, whose plaintext is the key's
     /// [32 bytes](FileKey::as_bytes). It may have at most 65535 bytes.

@@ -56,7 +56,7 @@ impl fmt::Debug for FileKey {
     }
 }
 
-/// Opens slots that age's recipients were used for.
+/// Opens slots that age's recipients were used for, as crate `palladion-recipients` does.
 pub trait Unlock: Send + Sync {
     /// Decrypts an age file that [`Lock`](crate::slots::Lock) returned, or another program wrote.
     /// `None` means that it is for others. This is called for each slot of that kind, at most 16
