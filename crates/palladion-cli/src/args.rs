@@ -190,8 +190,8 @@ impl RecipientArgs<'_> {
 /// The keys and passphrases of new files, and whom they are for.
 #[derive(clap::Args)]
 pub struct SecretArgs {
-    /// Encrypt for this recipient: a public key of age, age1…, or an SSH key, which takes the program
-    /// age; can be repeated
+    /// Encrypt for this recipient: a public key of age, age1…, or an SSH key, which takes the
+    /// program age; can be repeated
     #[arg(short, long = "recipient", value_name = "RECIPIENT")]
     recipients: Vec<String>,
     /// Encrypt for the recipients in this file, one a line; can be repeated
