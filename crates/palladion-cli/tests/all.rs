@@ -10,6 +10,7 @@ mod outputs;
 mod parts;
 mod raf;
 mod slots;
+mod trees;
 #[cfg(unix)]
 mod waiting;
 mod windows;
