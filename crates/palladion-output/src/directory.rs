@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use super::error::{Cause, Result};
 use super::folder::{Folder, temporary_name};
+#[cfg(unix)]
 use super::permissions::Sources;
 
 /// An open directory, for a tree that is copied into it file by file.
