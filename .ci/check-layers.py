@@ -15,8 +15,8 @@ from pathlib import Path
 
 CRATES = ["crates/palladion-bench/src", "crates/palladion-capi/src", "crates/palladion-cli/src",
           "crates/palladion-file/src", "crates/palladion-object-store/src",
-          "crates/palladion-output/src", "crates/palladion-raf/src", "bindings/js/src",
-          "bindings/python/src"]
+          "crates/palladion-output/src", "crates/palladion-raf/src",
+          "crates/palladion-recipients/src", "bindings/js/src", "bindings/python/src"]
 # From the bottom up. All other modules are above these.
 FLOORS = ["memory", "block", "machine", "soft", "driver", "arch", "dispatch"]
 

@@ -51,7 +51,7 @@ minimal() {
     cargo +nightly update --quiet -Zdirect-minimal-versions
     CARGO_TARGET_DIR=$target/minimal cargo check --quiet --locked --all-features \
         -p palladion -p palladion-file -p palladion-output -p palladion-raf -p palladion-capi \
-        -p palladion-cli -p palladion-aegis -p palladion-object-store
+        -p palladion-recipients -p palladion-cli -p palladion-aegis -p palladion-object-store
 }
 
 reproducible() {

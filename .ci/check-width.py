@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 EXEMPT = re.compile(
-    r"\.(csv|json|lock|svg)$|^(api|fuzz/corpus|reference|vectors)/.*\.txt$|^fuzz/corpus/"
+    r"\.(csv|json|lock|sum|svg)$|^(api|fuzz/corpus|reference|vectors)/.*\.txt$|^fuzz/corpus/"
     r"|^bindings/go/aegis/kernels_(amd64|arm64)\.(s|go)$"
     r"|^docs/benchmarks/(raf\.md|[^/]+/(README\.md|machine\.txt))$"  # what programs print
 )

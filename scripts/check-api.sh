@@ -29,7 +29,8 @@ export CARGO_TARGET_DIR=$target
 cargo "+$compiler" build --quiet --locked --manifest-path .ci/public-api/Cargo.toml
 # rustdoc's JSON is unstable. This lets a stable compiler write it.
 export RUSTC_BOOTSTRAP=1 RUSTDOCFLAGS="-Z unstable-options --output-format json --cap-lints allow"
-for crate in palladion palladion-file palladion-output palladion-raf palladion-object-store; do
+for crate in palladion palladion-file palladion-output palladion-raf palladion-recipients \
+    palladion-object-store; do
     cargo "+$compiler" doc --quiet --locked --target "$machine" --lib --no-deps --all-features \
         -p "$crate"
     "$target/debug/public-api-text" "$target/$machine/doc/${crate//-/_}.json" >"$out/$crate.txt"

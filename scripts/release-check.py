@@ -70,11 +70,14 @@ project = tomllib.loads(text("bindings/python/pyproject.toml"))["project"]
 needs = ["description", "readme", "license", "license-files", "urls", "classifiers"]
 row("PyPI", "pyproject.toml", [f"no {key}" for key in needs if not project.get(key)])
 
-required = re.search(r"bindings/go/aegis v(\S+)", text("bindings/go/pld/go.mod"))[1]
-problems = [] if required == version else [f"requires version {required} of the other module"]
-for folder in "bindings/go/aegis", "bindings/go/pld":  # Go leaves out symbolic links
-    problems += [f"{folder}/{file} differs" for file in LICENCES
-                 if text(f"{folder}/{file}") != text(file)]
+problems = [f"{module} requires version {required} of {other}"
+            for module in ("pld", "pldage")
+            for other, required in re.findall(r"bindings/go/(\w+) v(\S+)",
+                                              text(f"bindings/go/{module}/go.mod"))
+            if required != version]
+for module in "aegis", "pld", "pldage":  # Go leaves out symbolic links
+    problems += [f"{module}/{file} differs" for file in LICENCES
+                 if text(f"bindings/go/{module}/{file}") != text(file)]
 row("Go", "go.mod, licences", problems)
 
 package = json.loads(text("bindings/js/package.json"))

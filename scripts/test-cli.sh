@@ -96,6 +96,13 @@ if type strace >/dev/null 2>&1; then
     read=$(sed 1,/PR_SET_DUMPABLE/d trace | awk '{ sum += $NF } END { print sum }')
     [ "$read" = $((128 + 4096 + 4 + 385317 + 2 * (1048576 + 36) + $(stat -c %s key))) ] ||
         { echo "read $read bytes of large.pld and key" >&2; cat trace >&2; exit 1; }
+    # Where files cannot be locked, key slots are changed in a new file.
+    "$palladion" encrypt --slots -k key -o slots.pld one
+    inode=$(stat -c %i slots.pld)
+    strace -f -o trace -e trace=flock -e inject=flock:error=EOPNOTSUPP \
+        "$palladion" rewrap -q -k key --to-key key --to-key other slots.pld
+    [ "$(stat -c %i slots.pld)" != "$inode" ]
+    "$palladion" decrypt -q -k other -o - slots.pld | cmp - one
 fi
 
 "$palladion" mac -k key empty one large >MACS
@@ -154,6 +161,34 @@ mv habits before
 tar -I "$palladion encrypt" -xf habits.tar.pld
 diff -r before habits
 
+# Keys and slots of the program age, both ways; for SSH keys, the command runs it.
+if type age age-keygen >/dev/null 2>&1; then
+    "$palladion" keygen --identity -o own >own.pub
+    age-keygen -o theirs 2>/dev/null
+    [ "$(age-keygen -y own)" = "$(cat own.pub)" ]
+    age-keygen -y theirs | "$palladion" encrypt -R - -i own -o both.pld one
+    for identity in own theirs; do
+        "$palladion" decrypt -q -i $identity -o - both.pld | cmp - one
+        "$palladion" slots --extract 1 both.pld | age -d -i $identity >$identity.out
+    done
+    cmp own.out theirs.out
+    [ "$(stat -c %s own.out)" = 32 ]
+    if age-keygen -pq -o pq 2>/dev/null; then
+        "$palladion" recipient pq | "$palladion" encrypt -R - -o pq.pld one
+        [ "$("$palladion" slots --extract 1 pq.pld | age -d -i pq | wc -c)" = 32 ]
+        "$palladion" decrypt -q -i pq -o - pq.pld | cmp - one
+    fi
+    if type ssh-keygen >/dev/null 2>&1; then
+        ssh-keygen -q -t ed25519 -N '' -f ssh
+        "$palladion" encrypt -R ssh.pub -i own -o ssh.pld one
+        "$palladion" decrypt -q -i ssh -o - ssh.pld | cmp - one
+        "$palladion" decrypt -q -i own -o - ssh.pld | cmp - one
+        fails 3 "$palladion" decrypt -i ssh -o bad both.pld
+    fi
+else
+    echo "skipped: keys of age: it is not installed" | tee -a "${PALLADION_SKIPPED:-/dev/null}"
+fi
+
 printf y >>one
 fails 1 "$palladion" mac -k key --check MACS
 
@@ -181,7 +216,7 @@ for file in patch one.iso log plan.txt one.jpg two.jpg photos/one.jpg; do cp ../
 for file in bob eve; do "$palladion" keygen -o $file.key; done
 grep '^    ' "$readme" | grep -v 'git clone\|cargo\| -p \|letter\|old.key' |
     sed 's/2G/20M/; s/^ *palladion decrypt notes.txt.pld/rm notes.txt; &/
-        s/^ *palladion rewrap.*/&; rm plan.txt.pld/' >commands
+        s/^ *palladion \(rewrap\|decrypt -i\).*/&; rm plan.txt.pld/' >commands
 [ "$(wc -l <commands)" -ge 12 ]
 PATH=$PWD/bin:$(dirname "$palladion"):$PATH bash -euo pipefail commands >/dev/null
 echo "the command line works"

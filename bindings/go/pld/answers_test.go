@@ -26,6 +26,7 @@ func answerOf(err error) string {
 		"unsupported-header": pld.ErrUnsupportedHeader, "needs-key": pld.ErrNeedsKey,
 		"needs-passphrase": pld.ErrNeedsPassphrase, "too-costly": pld.ErrTooCostly,
 		"damaged": pld.ErrDamaged, "trailing-data": pld.ErrTrailingData,
+		"spare-differs": pld.ErrSpareDiffers, "spare-damaged": pld.ErrSpareDamaged,
 	} {
 		if errors.Is(err, expected) {
 			return word
@@ -64,13 +65,17 @@ func TestAnswers(t *testing.T) {
 			secrets["passphrase"] = pld.Passphrase(rest)
 		case "bytes":
 			named[words[0]] = must(hex.DecodeString(words[1]))
-		case "file":
+		case "file", "slots":
 			files++
+			secret := secrets[words[1]]
+			if word == "slots" {
+				secret = pld.Slots(secret)
+			}
 			var file []byte
 			for _, piece := range words[5:] {
 				file = append(file, bytesOf(piece, named)...)
 			}
-			start, middle, chunks := answersTo(t, file, secrets[words[1]])
+			start, middle, chunks := answersTo(t, file, secret)
 			if got := []string{start, middle, chunks}; fmt.Sprint(got) != fmt.Sprint(words[2:5]) {
 				t.Errorf("%s: %v, expected %v", words[0], got, words[2:5])
 			}
@@ -108,7 +113,9 @@ func answersTo(t *testing.T, file []byte, secret pld.Secret) (start, middle, chu
 		var text []byte
 		r, err := pld.NewReader(in, secret, nil)
 		if err == nil {
-			text, err = io.ReadAll(r)
+			if text, err = io.ReadAll(r); err == nil {
+				err = r.CheckSpare()
+			}
 		}
 		answer := fmt.Sprintf("%s:%d", answerOf(err), len(text))
 		if !isCounting(text, 0) || start != "" && answer != start {

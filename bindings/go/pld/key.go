@@ -64,11 +64,11 @@ func (Key) MarshalJSON() ([]byte, error) {
 	return nil, errors.New("pld: a Key is not written as JSON: use Key.KeyFile for its text")
 }
 
-func (k *Key) secret() ([]byte, byte) {
+func (k *Key) leaves(bool) []leaf {
 	if k == nil {
-		return nil, fromKey
+		return []leaf{{source: noSecret}}
 	}
-	return k.Bytes(), fromKey
+	return []leaf{{source: fromKey, bytes: k.Bytes()}}
 }
 
 // ErrZeroKey is the error for a key of 32 zeros.

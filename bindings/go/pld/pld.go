@@ -10,14 +10,13 @@
 //	f, err := pld.NewFile(readerAt, size, key, nil)  // the same, not by its name
 //	r, err := pld.NewReader(stream, key, nil)        // an io.Reader
 //
-// Files with key slots, which several people can open, are not read: see [ErrKeySlots].
-//
 // A file is sealed in chunks of usually 1 MiB. Whatever is read from one has been verified. A
 // truncated file is an error: [Open] looks at the last chunk first; a [Reader] returns the error
 // instead of [io.EOF].
 //
-// A secret is a [*Key] or a [Passphrase]. Functions that take one do not keep it: it can be wiped
-// once they have returned.
+// A secret is a [*Key] or a [Passphrase], or several of them: [AnyOf] opens what was encrypted with
+// one of them, and [Slots] is for files that several people can open. Functions that take a secret
+// do not keep it: it can be wiped once they have returned.
 //
 // # Is the file complete?
 //
@@ -56,7 +55,6 @@
 package pld
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/hkdf"
 	"crypto/rand"
@@ -69,6 +67,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/bits"
+	"slices"
 
 	"github.com/palladion/palladion/bindings/go/aegis"
 	"golang.org/x/crypto/argon2"
@@ -89,19 +88,29 @@ var (
 	ErrWrongPassphrase    = errors.New("pld: wrong passphrase")
 	ErrDamaged            = errors.New("pld: the file is damaged")
 	ErrTrailingData       = errors.New("pld: data follows the end of the file")
-	// ErrKeySlots is also ErrUnsupportedHeader to errors.Is.
-	ErrKeySlots = fmt.Errorf("%w: the file has key slots, which package pld does not read: use the "+
-		"command palladion", ErrUnsupportedHeader)
+	// ErrKeySlots is the error for a file with key slots, if the secret does not come from [Slots].
+	// It is also ErrUnsupportedHeader to errors.Is.
+	ErrKeySlots = fmt.Errorf("%w: the file has key slots, so everyone who can open it may have "+
+		"written it: to open it, use pld.Slots", ErrUnsupportedHeader)
 )
 
 // ErrClosed is the error for the use of what was closed, or never opened. It is also [fs.ErrClosed]
 // to [errors.Is].
 var ErrClosed = fmt.Errorf("pld: not open: %w", fs.ErrClosed)
 
-// A Secret is what a file is encrypted with: a [*Key], or what [Passphrase] returns.
+// A Secret is what a file is encrypted with: a [*Key], or what [Passphrase], [AnyOf], [Slots] or
+// [AgeSlot] returns.
 type Secret interface {
-	// secret returns the bytes, and what they are: fromKey or fromPassword.
-	secret() ([]byte, byte)
+	// leaves returns the single secrets that it consists of, to write a file or to read one.
+	leaves(writes bool) []leaf
+}
+
+// A leaf is a single secret, or nothing if its source is noSecret.
+type leaf struct {
+	source       byte   // fromKey or fromPassword; or fromSlots, which means age
+	bytes        []byte // of a key or a passphrase
+	lock, unlock func([]byte) ([]byte, error)
+	slots        bool // it opens key slots, or is to have one
 }
 
 // Passphrase returns a secret that people remember. It is stretched with Argon2id, but a weak one
@@ -115,31 +124,62 @@ type Secret interface {
 // files.
 func Passphrase[T ~string | ~[]byte](text T) Secret {
 	b := []byte(text)
-	return passphrase(func() []byte { return b })
+	return secretFunc(func(bool) []leaf { return []leaf{{source: fromPassword, bytes: b}} })
 }
 
-// passphrase is a function because package fmt follows pointers, under verbs that do not fit.
-type passphrase func() []byte
+// AnyOf returns a secret that opens what any of these opens. A file is written for the first one.
+// Put a new key before the old ones, and old files can still be read:
+//
+//	data, err := pld.ReadFile(name, pld.AnyOf(newKey, oldKey), nil)
+//
+// Each passphrase among them that does not fit costs the time of stretching it.
+func AnyOf(secrets ...Secret) Secret {
+	secrets = slices.Clone(secrets)
+	return secretFunc(func(writes bool) []leaf {
+		if writes {
+			return leavesOf(secrets[:min(1, len(secrets))], writes)
+		}
+		return leavesOf(secrets, writes)
+	})
+}
 
-// Format hides the passphrase, whatever the verb.
-func (passphrase) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Passphrase(..)") }
+// secretFunc is a function because package fmt follows pointers, under verbs that do not fit.
+type secretFunc func(writes bool) []leaf
 
-// LogValue hides the passphrase from package slog.
-func (passphrase) LogValue() slog.Value { return slog.StringValue("pld.Passphrase(..)") }
+func (f secretFunc) leaves(writes bool) []leaf { return f(writes) }
 
-func (p passphrase) secret() ([]byte, byte) { return p(), fromPassword }
+// Format hides the secret, whatever the verb.
+func (secretFunc) Format(s fmt.State, _ rune) { io.WriteString(s, "pld.Secret(..)") }
 
-// reveal returns the bytes of a secret, and what they are.
-func reveal(secret Secret) ([]byte, byte, error) {
-	if secret != nil {
-		switch b, source := secret.secret(); {
-		case source == fromKey && b != nil && isZero(b):
-			return nil, 0, ErrZeroKey
-		case source == fromPassword || b != nil:
-			return b, source, nil
+// LogValue hides the secret from package slog.
+func (secretFunc) LogValue() slog.Value { return slog.StringValue("pld.Secret(..)") }
+
+func leavesOf(secrets []Secret, writes bool) []leaf {
+	var all []leaf
+	for _, s := range secrets {
+		if s == nil {
+			all = append(all, leaf{source: noSecret})
+		} else {
+			all = append(all, s.leaves(writes)...)
 		}
 	}
-	return nil, 0, errors.New("pld: the secret is nil: expected a *Key or a Passphrase")
+	return all
+}
+
+// reveal returns what a secret consists of.
+func reveal(secret Secret, writes bool) ([]leaf, error) {
+	all := leavesOf([]Secret{secret}, writes)
+	for _, l := range all {
+		if l.source == noSecret {
+			return nil, errors.New("pld: the secret is nil: expected a *Key or a Passphrase")
+		} else if l.source == fromKey && isZero(l.bytes) {
+			return nil, ErrZeroKey
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("pld: no secret: expected at least one in AnyOf or Slots")
+	}
+	return all, nil
 }
 
 // Cost is the cost of a passphrase: the parameters of Argon2id. In [WriterOptions], zero values
@@ -166,7 +206,8 @@ type Limits struct {
 // DefaultLimits are 1 GiB, 16 passes, 16 lanes, and 4 GiB for memory times passes: a few seconds.
 var DefaultLimits = Limits{MemoryKiB: 1 << 20, Passes: 16, Lanes: 16, WorkKiB: 4 << 20}
 
-func (l *Limits) check(c Cost) error {
+// check returns an error if a cost exceeds the limits, after so much work for other costs.
+func (l *Limits) check(c Cost, before uint64) error {
 	for _, limit := range []struct {
 		what          string
 		asked, limits uint64
@@ -175,7 +216,7 @@ func (l *Limits) check(c Cost) error {
 		{"passes", uint64(c.Passes), uint64(cmp.Or(l.Passes, DefaultLimits.Passes))},
 		{"lanes", uint64(c.Lanes), uint64(min(cmp.Or(l.Lanes, DefaultLimits.Lanes), 255))},
 		{"memory in KiB times passes", uint64(c.MemoryKiB) * uint64(c.Passes),
-			cmp.Or(l.WorkKiB, DefaultLimits.WorkKiB)},
+			cmp.Or(l.WorkKiB, DefaultLimits.WorkKiB) - before},
 	} {
 		if limit.asked > limit.limits {
 			return fmt.Errorf("%w: %s is %d, the limit %d", ErrTooCostly, limit.what, limit.asked,
@@ -196,6 +237,7 @@ const (
 	fromKey      = 0
 	fromPassword = 1
 	fromSlots    = 2
+	noSecret     = 255
 )
 
 // header is a header as in the file, with the fields that it contains.
@@ -203,9 +245,15 @@ type header struct {
 	bytes     [headerSize]byte
 	variant   aegis.Variant
 	chunkSize int
-	source    byte // fromKey or fromPassword
+	source    byte // fromKey, fromPassword or fromSlots
 	cost      Cost
+	head      []byte // with slots: the whole head, if its checksum is right
+	slots     []slot // of the head, if it is well-formed
+	macKey    func() []byte
 }
+
+// size returns how many bytes precede the first chunk.
+func (h *header) size() int { return max(headerSize, len(h.head)) }
 
 // readHeader reads and checks the first bytes of a file. The order of checks decides the error.
 func readHeader(r io.Reader) (*header, error) {
@@ -236,12 +284,10 @@ func readHeader(r io.Reader) (*header, error) {
 		return nil, fmt.Errorf("%w: algorithm %d", ErrUnsupportedHeader, b[9])
 	case b[11] < minLog2 || b[11] > maxLog2:
 		return nil, fmt.Errorf("%w: chunks of 2^%d bytes", ErrUnsupportedHeader, b[11])
-	case h.source == fromKey && c != Cost{}:
-		return nil, fmt.Errorf("%w: the cost of a passphrase, with a key", ErrUnsupportedHeader)
-	case h.source == fromSlots && c == Cost{}:
-		return nil, ErrKeySlots
-	case h.source > fromPassword:
+	case h.source > fromSlots:
 		return nil, fmt.Errorf("%w: key source %d", ErrUnsupportedHeader, h.source)
+	case h.source != fromPassword && c != Cost{}:
+		return nil, fmt.Errorf("%w: the cost of a passphrase, without one", ErrUnsupportedHeader)
 	case h.source == fromPassword && !c.valid():
 		return nil, fmt.Errorf("%w: cost %+v", ErrUnsupportedHeader, c)
 	case word(12) != 0 || word(60) != 0:
@@ -270,15 +316,17 @@ func (c Cost) valid() bool {
 	return c.Passes >= 1 && c.Lanes >= 1 && c.Lanes < 1<<24 && c.MemoryKiB >= 8*c.Lanes
 }
 
+// stretch returns 32 bytes for a passphrase.
+func (c Cost) stretch(passphrase, salt []byte) []byte {
+	return argon2.IDKey(passphrase, salt, c.Passes, c.MemoryKiB, uint8(c.Lanes), 32)
+}
+
+func (h *header) salt() []byte { return h.bytes[16:48] }
+
 // derive returns the cipher for the chunks, and the commitment to the key.
-func (h *header) derive(secret Secret, limits *Limits) (*aegis.AEAD, []byte, error) {
-	master, err := h.master(secret, limits)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer clear(master)
+func (h *header) derive(ikm []byte) (*aegis.AEAD, []byte, error) {
 	info := "palladion file v1" + string(h.bytes[:64])
-	keys, err := hkdf.Key(sha256.New, master, h.bytes[16:48], info, h.variant.KeySize()+32)
+	keys, err := hkdf.Key(sha256.New, ikm, h.salt(), info, h.variant.KeySize()+32)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -288,43 +336,41 @@ func (h *header) derive(secret Secret, limits *Limits) (*aegis.AEAD, []byte, err
 	return aead, commitment, err
 }
 
-// master returns the key from which those of the file are derived.
-func (h *header) master(secret Secret, limits *Limits) ([]byte, error) {
-	b, source, err := reveal(secret)
-	switch {
-	case err != nil:
-		return nil, err
-	case source != h.source && source == fromPassword:
-		return nil, ErrNeedsKey
-	case source != h.source:
-		return nil, ErrNeedsPassphrase
-	case source == fromKey:
-		return bytes.Clone(b), nil
-	}
-	if err := limits.check(h.cost); err != nil {
-		return nil, err
-	}
-	c := h.cost
-	return argon2.IDKey(b, h.bytes[16:48], c.Passes, c.MemoryKiB, uint8(c.Lanes), 32), nil
-}
-
-// open returns the cipher for the chunks, if the header commits to the secret.
-func (h *header) open(secret Secret, limits *Limits) (*aegis.AEAD, error) {
-	if limits == nil {
-		limits = &DefaultLimits
-	}
-	aead, commitment, err := h.derive(secret, limits)
-	if err != nil {
-		return nil, err
-	}
-	if subtle.ConstantTimeCompare(commitment, h.bytes[64:96]) != 1 {
+// openWith returns the cipher for the chunks, or ErrWrongKey if the header does not commit to this.
+func (h *header) openWith(ikm []byte) (*aegis.AEAD, error) {
+	aead, commitment, err := h.derive(ikm)
+	if err == nil && subtle.ConstantTimeCompare(commitment, h.bytes[64:96]) != 1 {
 		aead.Wipe()
-		if h.source == fromPassword {
-			return nil, ErrWrongPassphrase
-		}
 		return nil, ErrWrongKey
 	}
-	return aead, nil
+	return aead, err
+}
+
+// open returns the cipher for the chunks, if the header commits to one of the secrets.
+func (h *header) open(leaves []leaf, limits *Limits) (*aegis.AEAD, error) {
+	failed, wrong := ErrNeedsKey, ErrWrongKey
+	if h.source == fromPassword {
+		failed, wrong = ErrNeedsPassphrase, ErrWrongPassphrase
+	}
+	for _, l := range leaves {
+		if l.source != h.source {
+			continue
+		}
+		ikm := l.bytes
+		if h.source == fromPassword {
+			if err := limits.check(h.cost, 0); err != nil {
+				return nil, err
+			}
+			ikm = h.cost.stretch(l.bytes, h.salt())
+			defer clear(ikm)
+		}
+		aead, err := h.openWith(ikm)
+		if err != ErrWrongKey {
+			return aead, err
+		}
+		failed = wrong
+	}
+	return nil, failed
 }
 
 // WriterOptions are the choices for a new file. Zero values mean the defaults.
@@ -371,32 +417,48 @@ func newHeader(secret Secret, options *WriterOptions) (*header, *aegis.AEAD, err
 	b := h.bytes[:]
 	copy(b, magic)
 	b[8], b[9], b[11] = 1, byte(h.variant), byte(log2)
-	rand.Read(b[16:48]) // never fails
-	secretBytes, source, err := reveal(secret)
-	switch {
-	case err != nil:
+	rand.Read(h.salt()) // never fails
+	leaves, err := reveal(secret, true)
+	if err != nil {
 		return nil, nil, err
-	case source == fromPassword:
-		if len(secretBytes) == 0 {
+	}
+	for _, l := range leaves {
+		if l.source == fromPassword && len(l.bytes) == 0 {
 			return nil, nil, errors.New("pld: the passphrase is empty")
-		}
-		if isZero(secretBytes) {
+		} else if l.source == fromPassword && isZero(l.bytes) {
 			return nil, nil, errors.New("pld: the passphrase is zero: it was cleared")
 		}
+	}
+	first := leaves[0]
+	ikm := first.bytes
+	switch {
+	case first.slots:
+		h.source = fromSlots
+		ikm = make([]byte, 32)
+		defer clear(ikm)
+		rand.Read(ikm)
+	case first.source == fromPassword:
 		h.source = fromPassword
-		b[10] = fromPassword
 		binary.LittleEndian.PutUint32(b[48:], h.cost.MemoryKiB)
 		binary.LittleEndian.PutUint32(b[52:], h.cost.Passes)
 		binary.LittleEndian.PutUint32(b[56:], h.cost.Lanes)
+		ikm = h.cost.stretch(first.bytes, h.salt())
+		defer clear(ikm)
 	}
-	unlimited := &Limits{1<<32 - 1, 1<<32 - 1, 255, 1<<64 - 1}
-	aead, commitment, err := h.derive(secret, unlimited)
+	b[10] = h.source
+	aead, commitment, err := h.derive(ikm)
 	if err != nil {
 		return nil, nil, err
 	}
 	copy(b[64:], commitment)
 	checksum := sha256.Sum256(b[:96])
 	copy(b[96:], checksum[:])
+	if h.source == fromSlots {
+		if err := h.addSlots(leaves, ikm); err != nil {
+			aead.Wipe()
+			return nil, nil, err
+		}
+	}
 	return h, aead, nil
 }
 
@@ -410,7 +472,7 @@ type chunk struct {
 
 // chunk returns a chunk of which only the place is known.
 func (h *header) chunk(counter uint64) chunk {
-	return chunk{counter: counter, start: headerSize + counter*uint64(h.chunkSize+overhead)}
+	return chunk{counter: counter, start: uint64(h.size()) + counter*uint64(h.chunkSize+overhead)}
 }
 
 // parseFrame returns the chunk that a frame announces.

@@ -383,7 +383,11 @@ func TestPrinting(t *testing.T) {
 	must(r.Read(make([]byte, 10)))
 	f := must(open(file, k))
 	must(f.Read(make([]byte, 10)))
+	several := pld.Slots(k, pld.AnyOf(p))
+	ofSlots := must(pld.NewReader(bytes.NewReader(seal(t, secret, several, small(1))), several, nil))
+	must(ofSlots.Read(make([]byte, 10)))
 	values := []any{
+		several, &several, exported{*k, k, several}, ofSlots, hidden{*k, k, several, w, ofSlots, f},
 		k, *k, p, exported{*k, k, k}, exported{*k, k, p}, w, r, f,
 		hidden{*k, k, k, w, r, f}, &hidden{*k, k, p, w, r, f}, []hidden{{*k, k, p, w, r, f}},
 	}
@@ -402,7 +406,7 @@ func TestPrinting(t *testing.T) {
 			}
 		}
 	}
-	for _, value := range []any{k, *k, p, exported{K: *k}, exported{P: k}} {
+	for _, value := range []any{k, *k, p, several, exported{K: *k}, exported{P: k}} {
 		if text, err := json.Marshal(value); err == nil {
 			t.Errorf("%T as JSON: %s", value, text)
 		}
@@ -737,6 +741,7 @@ func TestCommand(t *testing.T) {
 		}
 	}
 	run("keygen", "-o", path("theirs.key"))
+	run("keygen", "-o", path("other.key"))
 	check(pld.WriteKeyFile(path("ours.key"), pld.NewKey()))
 	check(os.WriteFile(path("passphrase"), []byte("correct horse\n"), 0o600))
 	text := textOf(3_000_000)
@@ -770,11 +775,31 @@ func TestCommand(t *testing.T) {
 			check(os.Remove(path("rust.pld")))
 		}
 	}
+	// Key slots.
+	ours, theirs := must(pld.ReadKeyFile(path("ours.key"))), must(pld.ReadKeyFile(path("theirs.key")))
+	words := pld.Passphrase("correct horse")
+	check(pld.WriteFile(path("go.pld"), text, pld.Slots(ours, words), &pld.WriterOptions{Cost: cheap}))
+	run("decrypt", "-k", path("ours.key"), "-o", path("text.3"), path("go.pld"))
+	run("decrypt", "--passphrase-file", path("passphrase"), "-o", path("text.4"), path("go.pld"))
+	run("rewrap", "-k", path("ours.key"), "--add", "--to-key", path("theirs.key"), path("go.pld"))
+	run("encrypt", "-k", path("theirs.key"), "-k", path("other.key"), "-o", path("rust.pld"),
+		path("text"))
+	for _, name := range []string{"text.3", "text.4"} {
+		if !bytes.Equal(must(os.ReadFile(path(name))), text) {
+			t.Fatalf("slots: the command reads something else: %s", name)
+		}
+	}
+	for _, name := range []string{"go.pld", "rust.pld"} {
+		expect(t, name, must(os.ReadFile(path(name))), pld.Slots(theirs), text, nil)
+	}
+	expect(t, "rust.pld", must(os.ReadFile(path("rust.pld"))), pld.Slots(ours), nil, pld.ErrWrongKey)
 }
 
 func FuzzReader(f *testing.F) {
 	f.Add(seal(f, textOf(3000), testKey(), small(aegis.AEGIS256)), 0, byte(0))
 	f.Add(seal(f, textOf(100), testKey(), nil), 9, byte(3))
+	slots := pld.Slots(testKey(), pld.NewKey())
+	f.Add(seal(f, textOf(100), slots, small(aegis.AEGIS128L)), 150, byte(1))
 	whole := seal(f, textOf(3000), testKey(), small(aegis.AEGIS128L))
 	f.Fuzz(func(t *testing.T, file []byte, at int, change byte) {
 		if len(file) >= 128 { // else the checksum stops most
@@ -782,11 +807,16 @@ func FuzzReader(f *testing.F) {
 			checksum := sha256.Sum256(file[:96])
 			copy(file[96:], checksum[:])
 		}
-		sequential, err := read(file, testKey())
-		if random, err2 := open(file, testKey()); err == nil && err2 == nil {
+		if len(file) > 4096 && file[10] == 2 { // a head with slots
+			checksum := sha256.Sum256(file[:4064])
+			copy(file[4064:], checksum[:])
+		}
+		sequential, err := read(file, slots)
+		if random, err2 := open(file, slots); err == nil && err2 == nil {
 			if got, err := io.ReadAll(random); err != nil || !bytes.Equal(got, sequential) {
 				t.Fatal("Open and NewReader disagree: ", err)
 			}
+		} else if len(file) > 10 && file[10] == 2 { // one of them opens more, by the spare
 		} else if (err == nil) != (err2 == nil) && !errors.Is(err, pld.ErrDamaged) {
 			t.Fatalf("NewReader: %v; Open: %v", err, err2)
 		}

@@ -32,31 +32,43 @@ type Reader struct {
 	last    *chunk // once it was read
 	failed  bool   // a chunk could not be read
 	err     error
+	spare   error // what is wrong with the spare, once err is io.EOF
 }
 
 var _ io.ReadCloser = (*Reader)(nil)
 
 // NewReader reads the header of a file and returns a Reader for its content. A passphrase has
-// these limits; nil means [DefaultLimits].
+// these limits; nil means [DefaultLimits]. If the key slots at the start do not open, [Open] may
+// still open the file, by their spare copy at the end.
 func NewReader(r io.Reader, secret Secret, limits *Limits) (*Reader, error) {
 	if r == nil {
 		return nil, errNilReader
 	}
-	h, err := readHeader(r)
+	o, err := newOpening(secret, limits)
 	if err != nil {
 		return nil, err
 	}
-	aead, err := h.open(secret, limits)
+	defer o.wipe()
+	return o.newReader(r)
+}
+
+func (o *opening) newReader(r io.Reader) (*Reader, error) {
+	h, aead, err := o.atStart(r)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{in: r, header: h, aead: aead, current: newJob(nil)}, nil
+	return newReader(r, h, aead), nil
+}
+
+func newReader(chunks io.Reader, h *header, aead *aegis.AEAD) *Reader {
+	return &Reader{in: chunks, header: h, aead: aead, current: newJob(nil)}
 }
 
 var errNilReader = errors.New("pld: the reader is nil")
 
 // ReadFile decrypts the file with this name. If the file is not complete and authentic, it returns
-// no data. A passphrase has these limits; nil means [DefaultLimits].
+// no data. It does not say whether both copies of key slots are good: [Reader.CheckSpare] does. A
+// passphrase has these limits; nil means [DefaultLimits].
 func ReadFile(name string, secret Secret, limits *Limits) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -64,7 +76,7 @@ func ReadFile(name string, secret Secret, limits *Limits) ([]byte, error) {
 	}
 	defer f.Close()
 	var data []byte
-	r, err := NewReader(f, secret, limits)
+	r, err := openReader(f, secret, limits)
 	if err == nil {
 		defer r.Close()
 		r.SetConcurrency(runtime.GOMAXPROCS(0))
@@ -75,6 +87,24 @@ func ReadFile(name string, secret Secret, limits *Limits) ([]byte, error) {
 		return nil, &fs.PathError{Op: "decrypt", Path: name, Err: err}
 	}
 	return data, nil
+}
+
+// openReader returns a Reader of a file, which may be a pipe.
+func openReader(f *os.File, secret Secret, limits *Limits) (*Reader, error) {
+	o, err := newOpening(secret, limits)
+	if err != nil {
+		return nil, err
+	}
+	defer o.wipe()
+	size, err := sizeOf(f)
+	if err != nil || !o.opensSlots() {
+		return o.newReader(f)
+	}
+	h, aead, err := o.atAnyOffset(f, size)
+	if err != nil {
+		return nil, err
+	}
+	return newReader(io.NewSectionReader(f, int64(h.size()), 1<<62), h, aead), nil
 }
 
 // SetConcurrency sets how many chunks may be opened at once, each on another CPU; by default 1.
@@ -126,12 +156,38 @@ func (r *Reader) readChunk() error {
 		r.current = r.queue.next()
 		return r.current.err
 	}
-	var one [1]byte
-	if _, err := io.ReadFull(r.in, one[:]); err != nil {
-		return err // EOF, as it should be
-	}
-	return r.last.isFollowed()
+	return r.readEnd()
 }
+
+// readEnd returns io.EOF if nothing follows the last chunk but a spare.
+func (r *Reader) readEnd() error {
+	rest := make([]byte, len(r.header.head)+1)
+	n, err := readFull(r.in, rest)
+	if err == nil {
+		return fmt.Errorf("%w, from byte %d on", ErrTrailingData,
+			r.last.end()+uint64(len(r.header.head)))
+	} else if err == io.EOF && len(r.header.head) > 0 {
+		if r.spare = r.header.checkSpare(rest[:n]); errors.Is(r.spare, ErrHeaderDamaged) {
+			return r.spare
+		}
+	}
+	return err
+}
+
+// CheckSpare returns what is wrong with the spare copy of the key slots, at the end of the file:
+// [ErrSpareDiffers], [ErrSpareDamaged], or nil, also for a file without slots. Call it after Read
+// has returned [io.EOF]. All data is good whatever it returns, so a program that decrypts prints a
+// warning, and one that verifies fails. The command palladion repairs the file: rewrap --repair.
+func (r *Reader) CheckSpare() error {
+	r.guard.enter()
+	defer r.guard.leave(r.wipe)
+	if r.err != io.EOF {
+		return errNotAtEnd
+	}
+	return r.spare
+}
+
+var errNotAtEnd = errors.New("pld: the spare is known after the end: call Read until io.EOF")
 
 // readSealed reads the next chunk.
 func (r *Reader) readSealed(j *job) error {
@@ -175,6 +231,7 @@ func (r *Reader) wipe() {
 	if r.aead != nil {
 		r.queue.wipe(r.current)
 		r.aead.Wipe()
+		r.header.wipe()
 		r.aead, r.current = nil, nil
 	}
 }
@@ -189,7 +246,7 @@ type File struct {
 	in     io.ReaderAt
 	file   *os.File // if Open has opened it
 	header *header
-	end    int64 // of the file
+	end    int64 // of the file, or of what precedes the spare
 	size   int64 // of the plaintext
 	last   int64 // the number of the last chunk
 	offset int64 // for Read
@@ -268,8 +325,9 @@ func sizeOf(f *os.File) (int64, error) {
 }
 
 // NewFile returns a File over what r reads, so many bytes of it. It reads the header and the last
-// chunk, so a truncated file is an error at once. A damaged chunk is an error when it is read. A
-// passphrase has these limits; nil means [DefaultLimits].
+// chunk, so a truncated file is an error at once. A damaged chunk is an error when it is read. If
+// the key slots at the start do not open, it tries their spare copy at the end. A passphrase has
+// these limits; nil means [DefaultLimits].
 func NewFile(r io.ReaderAt, size int64, secret Secret, limits *Limits) (*File, error) {
 	if r == nil {
 		return nil, errNilReader
@@ -277,15 +335,18 @@ func NewFile(r io.ReaderAt, size int64, secret Secret, limits *Limits) (*File, e
 	if size < 0 {
 		return nil, errors.New("pld: the size is negative")
 	}
-	h, err := readHeader(io.NewSectionReader(r, 0, size))
+	o, err := newOpening(secret, limits)
 	if err != nil {
 		return nil, err
 	}
-	aead, err := h.open(secret, limits)
+	defer o.wipe()
+	h, aead, err := o.atAnyOffset(r, size)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{in: r, header: h, end: size, aead: aead, chunks: make(map[int64]*cached)}
+	h.wipe() // only a Reader looks at the spare
+	end := max(size-int64(len(h.head)), int64(h.size()))
+	f := &File{in: r, header: h, end: end, aead: aead, chunks: make(map[int64]*cached)}
 	f.released.L = &f.mutex
 	f.SetCacheSize(max(4<<20, 2*int64(h.chunkSize)))
 	if err := f.openEnd(); err != nil {
@@ -312,7 +373,7 @@ func (f *File) SetCacheSize(bytes int64) {
 
 // openEnd verifies the last chunk, which proves where the file ends, or finds out what is wrong.
 func (f *File) openEnd() error {
-	f.last = max(f.end-headerSize-1, 0) / int64(f.header.chunkSize+overhead)
+	f.last = max(f.end-int64(f.header.size())-1, 0) / int64(f.header.chunkSize+overhead)
 	if f.last > 0 {
 		if goesOn, err := f.goesOn(0); err != nil {
 			return err
@@ -408,7 +469,7 @@ func (f *File) take(number int64) *cached {
 			continue
 		}
 		if x.buffer == nil {
-			size := min(int64(f.header.chunkSize+overhead), f.end-headerSize)
+			size := min(int64(f.header.chunkSize+overhead), f.end-int64(f.header.size()))
 			x.buffer = make([]byte, size)
 		}
 		x.place = f.recent.PushFront(x)

@@ -21,7 +21,8 @@ type Writer struct {
 	size    int         // of a chunk
 	next    uint64
 	queue   queue
-	err     error // of writing, or of the reader in ReadFrom
+	spare   []byte // to follow the last chunk
+	err     error  // of writing, or of the reader in ReadFrom
 }
 
 var (
@@ -48,7 +49,11 @@ func (w *Writer) begin(out io.Writer, secret Secret, options *WriterOptions) err
 	if err != nil {
 		return err
 	}
-	if err := writeAll(out, h.bytes[:]); err != nil {
+	start := h.bytes[:]
+	if h.source == fromSlots {
+		start, w.spare = h.head, h.head
+	}
+	if err := writeAll(out, start); err != nil {
 		aead.Wipe()
 		return err
 	}
@@ -188,6 +193,10 @@ func (w *Writer) Close() error {
 	}
 	if w.alive() {
 		w.flush(true)
+	}
+	if len(w.spare) > 0 && w.alive() {
+		w.err = errPanicked
+		w.err = w.orAborted(writeAll(w.out, w.spare))
 	}
 	err := w.err
 	if err == nil {

@@ -1,9 +1,7 @@
 //! Encrypted files, and key files.
 
 use palladion_file::sans_io::{Decoder, Encoder, Opening};
-use palladion_file::{
-    ChunkSize, HEADER_LEN, KdfLimits, KdfParams, MasterKey, OwnedSecret, Passphrase,
-};
+use palladion_file::{ChunkSize, HEADER_LEN, KdfLimits, KdfParams, Keyring, MasterKey, Passphrase};
 use zeroize::Zeroize;
 
 use crate::cipher::algorithm;
@@ -39,22 +37,24 @@ pub(crate) fn open_any(
     Ok(chunks.open(number, first(chunk, len)?)?.len() as u32)
 }
 
-/// Takes a passphrase of `passphrase_len` bytes from the data, or the master key if the length is
-/// `u32::MAX`. What it leaves in the scratch memory is wiped.
-fn take_secret(
-    scratch: &mut Scratch,
-    at: usize,
-    passphrase_len: u32,
-) -> Result<OwnedSecret, Failure> {
-    match passphrase_len {
-        u32::MAX => Ok(MasterKey::from(*Key(&mut scratch.key)).into()),
-        len => {
-            let bytes = first(&mut scratch.data[at..], len)?;
-            let passphrase = Passphrase::new(&*bytes);
-            bytes.zeroize();
-            Ok(passphrase.into())
-        }
+/// Takes the secrets in `len` bytes of the data, and wipes these. Before each passphrase comes its
+/// length, and before each master key `u32::MAX`.
+fn take_secrets(scratch: &mut Scratch, at: usize, len: u32) -> Result<Keyring, Failure> {
+    let bytes = first(&mut scratch.data[at..], len)?;
+    let (mut keyring, mut rest) = (Keyring::default(), &*bytes);
+    while let Some((len, after)) = rest.split_first_chunk() {
+        let len = u32::from_le_bytes(*len);
+        let is_key = len == u32::MAX;
+        let len = if is_key { 32 } else { len as usize };
+        let (secret, after) = after.split_at_checked(len).ok_or(Failure::Argument)?;
+        rest = after;
+        keyring = match <[u8; 32]>::try_from(secret) {
+            Ok(key) if is_key => keyring.key(MasterKey::from(key)),
+            _ => keyring.passphrase(Passphrase::new(secret)),
+        };
     }
+    bytes.zeroize();
+    Ok(keyring)
 }
 
 /// A file that was just created.
@@ -80,9 +80,9 @@ impl<F: FnOnce() -> Result<New, Failure> + Send> Create for F {}
 /// Takes the arguments for a file to write.
 pub(crate) fn encoder(
     scratch: &mut Scratch,
-    [passphrase_len, id, chunk_len, memory_kib, passes, lanes]: [u32; 6],
+    [secrets_len, id, chunk_len, memory_kib, passes, lanes]: [u32; 6],
 ) -> Result<impl Create + use<>, Failure> {
-    let secret = take_secret(scratch, 0, passphrase_len)?;
+    let secret = take_secrets(scratch, 0, secrets_len)?;
     let algorithm = algorithm(id)?;
     let actual = chunk_len as usize;
     let wrong = palladion::Error::WrongLength { what: "chunk", expected: 1 << 20, actual };
@@ -106,9 +106,9 @@ pub(crate) fn encoder_new(
 pub(crate) fn decoder_new(
     scratch: &mut Scratch,
     objects: &mut Objects,
-    [passphrase_len, memory_kib, passes, lanes, work_kib]: [u32; 5],
+    [secrets_len, memory_kib, passes, lanes, work_kib]: [u32; 5],
 ) -> Result<u32, Failure> {
-    let secret = take_secret(scratch, 0, passphrase_len)?;
+    let secret = take_secrets(scratch, 0, secrets_len)?;
     let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
     Ok(objects.coders.add(Coder::Decoder(Decoder::new(&secret, limits)?)))
 }
@@ -162,12 +162,12 @@ pub(crate) fn coder_free(
 /// Takes the arguments for a file to read in any order.
 pub(crate) fn reader(
     scratch: &mut Scratch,
-    [passphrase_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
+    [secrets_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
 ) -> Result<impl Create + use<>, Failure> {
     let file_len = scratch.long();
     let mut header = [0; HEADER_LEN];
     first(&mut header, header_len)?.copy_from_slice(first(&mut scratch.data, header_len)?);
-    let secret = take_secret(scratch, header_len as usize, passphrase_len)?;
+    let secret = take_secrets(scratch, header_len as usize, secrets_len)?;
     let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
     Ok(move || {
         let opening = Opening::new(&secret, &limits, &header[..header_len as usize], file_len)?;

@@ -84,12 +84,12 @@ macro_rules! file_functions {
             // Starts a MAC for files. The key is a master key, and there is no nonce. Tags have 32
             // bytes.
             pld_mac_new_for_files(id) => crate::pieces::mac_new_for_files;
-            // Starts to write a file. The salt is where nonces are. The secret is the key if
-            // `passphrase_len` is 2^32 - 1, and otherwise that many bytes of data.
-            pld_encoder_new(passphrase_len, id, chunk_len, memory_kib, passes, lanes)
+            // Starts to write a file. The salt is where nonces are. The data is the secret: for a
+            // key, 2^32 - 1 in 4 bytes and 32 bytes; for a passphrase, its length and its bytes.
+            pld_encoder_new(secrets_len, id, chunk_len, memory_kib, passes, lanes)
                 => crate::file::encoder_new;
-            // Starts to read a file.
-            pld_decoder_new(passphrase_len, memory_kib, passes, lanes, work_kib)
+            // Starts to read a file, which opens with any of the secrets in the data.
+            pld_decoder_new(secrets_len, memory_kib, passes, lanes, work_kib)
                 => crate::file::decoder_new;
             // Returns how many bytes can be taken, or 2^31 if it takes long to go on.
             pld_coder_ready(file) => crate::file::coder_ready;
@@ -99,9 +99,9 @@ macro_rules! file_functions {
             pld_coder_end(file) => crate::file::coder_end;
             pld_coder_free(file) => crate::file::coder_free;
             // Starts to read a file in any order. The data is `header_len` bytes of its header,
-            // which are fewer than a header has if the file is shorter, and then the passphrase, if
-            // any. The length of the file is where nonces are.
-            pld_reader_new(passphrase_len, header_len, memory_kib, passes, lanes, work_kib)
+            // which are fewer than a header has if the file is shorter, and then the secrets. The
+            // length of the file is where nonces are.
+            pld_reader_new(secrets_len, header_len, memory_kib, passes, lanes, work_kib)
                 => crate::file::reader_new;
             // Returns the bytes of text in a full chunk.
             pld_reader_size(file) => crate::file::reader_size;

@@ -399,7 +399,7 @@ test('hints name the mistake', () => {
 test('a secret that is missing, and a passphrase that nobody could type', () => {
     const missing = failure(() => aegis.encryptFile(message, { passphrase: undefined }));
     assert.match(missing.message, /both undefined/);
-    const both = failure(() => aegis.decryptFile(file, { key, passphrase: 'x' }));
+    const both = failure(() => aegis.encryptFile(message, { key, passphrase: 'x' }));
     assert.match(both.message, /not both/);
     // The command line takes one line, so a file with more could not be opened there.
     for (const passphrase of ['x\n', 'x\r\n', '\n', 'one\ntwo', '\ufeffx']) {

@@ -250,6 +250,53 @@ test('passphrases', async () => {
     );
 });
 
+test('several keys and passphrases', async () => {
+    const [old, fresh, other] = [1, 2, 3].map((seed) => noise(32, seed));
+    const file = encryptFile(bytes(hello), { key: old });
+    const ofPassphrase = encryptFile(bytes(hello), { passphrase: 'old', kdf: cheap });
+    const keys = [fresh, formatKey(old)];
+    for (const [input, secrets] of [
+        [file, { key: keys }],
+        [file, { key: keys, passphrase: 'x' }],
+        [file, { key: Object.freeze([old]) }],
+        [ofPassphrase, { passphrase: ['new', bytes('old')] }],
+        [ofPassphrase, { key: fresh, passphrase: ['new', 'old'] }],
+    ]) {
+        assert.equal(text(decryptFile(input, secrets)), hello);
+        assert.equal(text(await decryptFileAsync(input, secrets)), hello);
+        const { whole } = await through(decryptStream(secrets), input, [5]);
+        assert.equal(text(whole), hello);
+        const open = await openFile(input, secrets);
+        assert.equal(text(await open.read()), hello);
+        open.close();
+    }
+    const many = Array.from({ length: 5000 }, (_, i) => noise(32, i + 10));
+    assert.equal(text(decryptFile(file, { key: [...many, old] })), hello);
+    for (const [input, secrets, expected, message] of [
+        [file, { key: [fresh, other] }, 'WRONG_KEY', /the key/],
+        [file, { passphrase: ['new', 'old'] }, 'NEEDS_KEY', /key file/],
+        [ofPassphrase, { key: [fresh, old] }, 'NEEDS_PASSPHRASE', /passphrase/],
+        [ofPassphrase, { passphrase: ['x', 'y'] }, 'WRONG_PASSPHRASE', /passphrase/],
+        [file, { key: [] }, 'WRONG_LENGTH', /list of keys is empty/],
+        [file, { key, passphrase: [] }, 'WRONG_LENGTH', /list of passphrases is empty/],
+        [file, { key: [old, undefined] }, 'WRONG_TYPE', /^key\[1\]: .*not undefined/],
+        [file, { key: [old, [old]] }, 'WRONG_TYPE', /^key\[1\]: /],
+        [file, { key: [old, new Uint8Array(16)] }, 'WRONG_LENGTH', /^key\[1\]: .*32 bytes/],
+        [file, { key: [...keys, 'x'] }, 'NO_KEY', /^key\[2\]: /],
+        [file, { key: [...many, ...many] }, 'WRONG_LENGTH', /together/],
+    ]) {
+        const error = failure(() => decryptFile(input, secrets));
+        assert.equal(error.code, expected);
+        assert.match(error.message, message);
+    }
+    // A new file has one secret.
+    const both = { key: old, passphrase: 'x' };
+    for (const secrets of [{ key: [old] }, { passphrase: ['x', 'y'] }, both])
+        assert.equal(code(() => encryptFile(bytes(hello), secrets)), 'WRONG_TYPE');
+    assert.match(failure(() => encryptFile(empty, { key: keys })).hint, /new key alone/);
+    assert.match(failure(() => encryptFile(empty, { key: [1, 2] })).hint, /Uint8Array.from/);
+});
+
 test('functions that return promises', async () => {
     const secrets = [{ key }, { passphrase: 'one', kdf: cheap }, { passphrase: 'two', kdf: cheap }];
     await Promise.all(

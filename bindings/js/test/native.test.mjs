@@ -127,16 +127,24 @@ test('the addon refuses what the package would not pass', { skip }, () => {
         assert.equal(addon.pld_reader_give(number, 1, one), -1);
         assert.equal(addon.pld_reader_open(number, 1, one), -1);
     }
+    const secret = withKey(fill(3, 32));
+    const keyed = (at = 0) => {
+        new Uint8Array(addon.memory).set(secret, addon.data + at);
+        return secret.length;
+    };
     for (const callback of [undefined, 5, 'text']) {
-        const words = [2 ** 32 - 1, 5, 1024, 64, 1, 1, callback];
-        assert.equal(addon.pld_encoder_new_later(...words), -1, String(callback));
-        const file = addon.pld_decoder_new(2 ** 32 - 1, 64, 1, 1, 64);
+        const words = [5, 1024, 64, 1, 1, callback];
+        assert.equal(addon.pld_encoder_new_later(keyed(), ...words), -1, String(callback));
+        const file = addon.pld_decoder_new(keyed(), 64, 1, 1, 64);
         assert.equal(addon.pld_coder_go_on_later(file, callback), -1);
         assert.equal(addon.pld_coder_free(file), -1); // it is gone
-        assert.equal(addon.pld_reader_new_later(2 ** 32 - 1, ...words.slice(1)), -1);
+        assert.equal(addon.pld_reader_new_later(keyed(5), ...words), -1);
     }
     assert.equal(addon.pld_coder_go_on_later(), -1);
-    const file = addon.pld_encoder_new(2 ** 32 - 1, 5, 1024, 64, 1, 1);
+    // Secrets that are cut, and none.
+    for (const length of [0, 1, 4, 5, 35])
+        assert.equal(addon.pld_encoder_new(keyed() && length, 5, 1024, 64, 1, 1), -1);
+    const file = addon.pld_encoder_new(keyed(), 5, 1024, 64, 1, 1);
     assert.equal(addon.pld_coder_push(file, one.subarray(0, 5)), 5);
     assert.equal(addon.pld_coder_ready(file), 128);
     assert.equal(addon.pld_coder_take(file, one), -1); // not as long as what is ready
@@ -150,6 +158,9 @@ test('the addon refuses what the package would not pass', { skip }, () => {
     assert.equal(addon.pld_coder_free(file), -1);
 });
 
+/** A key as the module takes it. */
+const withKey = (key) => Uint8Array.from([255, 255, 255, 255, ...key]);
+
 test('the addon opens chunks only as the package does', { skip }, () => {
     const addon = load();
     const memory = new Uint8Array(addon.memory);
@@ -159,9 +170,9 @@ test('the addon opens chunks only as the package does', { skip }, () => {
     const file = encryptFile(noise(1500), { key, chunkSize: 1024 });
     const begin = () => {
         memory.set(file.subarray(0, 128), addon.data);
-        memory.set(key, addon.key);
+        memory.set(withKey(key), addon.data + 128);
         long(file.length);
-        return addon.pld_reader_new(2 ** 32 - 1, 128, 64, 1, 1, 64);
+        return addon.pld_reader_new(36, 128, 64, 1, 1, 64);
     };
     const buffer = new Uint8Array(1060);
     const last = file.subarray(1188);
@@ -211,7 +222,8 @@ test('wrong lengths are errors, and nothing is printed', { skip }, () => {
         for (const wrong of [addon.room + 33, most - 1, most]) {
             const session = addon.pld_session_new(5, 0);
             const mac = addon.pld_mac_new(5);
-            const file = addon.pld_encoder_new(most, 5, 1024, 64, 1, 1);
+            new Uint8Array(addon.memory).fill(255, addon.data, addon.data + 36);
+            const file = addon.pld_encoder_new(36, 5, 1024, 64, 1, 1);
             results.push(
                 addon.pld_encrypt(5, 32, 0, wrong),
                 addon.pld_encrypt(5, 32, wrong, 1),

@@ -393,7 +393,7 @@ test('arguments that cannot be', async () => {
     await rejects({ size: '5', read: () => file }, { key }, 'WRONG_TYPE');
     await rejects(file, {}, 'WRONG_TYPE');
     await rejects(file, undefined, 'WRONG_TYPE');
-    await rejects(file, { key, passphrase: 'x' }, 'WRONG_TYPE');
+    await rejects(file, { key: [], passphrase: 'x' }, 'WRONG_LENGTH');
     await rejects(file, { key, chunkSize: 1024 }, 'UNKNOWN_OPTION');
     await rejects(file, { key: new Uint8Array(5) }, 'WRONG_LENGTH');
     const address = 'https://127.0.0.1:1/';

@@ -41,6 +41,12 @@ encryptStream({ key, passphrase: 'x' });
 // @ts-expect-error: one or the other
 encryptStream({});
 
+// @ts-expect-error: a new file has one key
+encryptStream({ key: [key] });
+decryptStream({ key: [key, 'palladion-key-1:'], passphrase: ['x', key] });
+// @ts-expect-error: a key or a passphrase
+decryptStream({});
+
 const streams: ReadableStream<Uint8Array> = new Blob([sealed])
     .stream()
     .pipeThrough(encryptStream({ passphrase: 'x', kdf: { passes: 2 } }))

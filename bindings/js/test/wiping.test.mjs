@@ -88,6 +88,9 @@ test('calls for files leave nothing behind', { skip }, async () => {
         checkWiped('decryptFile with a wrong key', wrong);
         await assert.rejects(aegis.openFile(file, { key: other }), { code: 'WRONG_KEY' });
         checkWiped('openFile with a wrong key', wrong);
+        const more = [4, 5, 6, 7, 8, 9].map((seed) => noise(32, seed));
+        aegis.decryptFile(file, { key: [...more, key], passphrase });
+        checkWiped('decryptFile with several secrets', { ...secrets, more: more[0], passphrase });
 
         const open = await aegis.openFile(file, { key });
         await open.read(100, 3000);

@@ -33,6 +33,7 @@ export {
     type KdfCosts,
     type KdfLimits,
     type Secret,
+    type Secrets,
 } from './file.js';
 export { decryptFileTo, encryptFileTo, type OutputOptions } from './output.js';
 export { openFile, type OpenFile, type OpenOptions } from './open.js';

@@ -280,9 +280,9 @@ export abstract class Engine {
             this.read(at, at + length).forEach((byte, i) => (sum[i % 16]! ^= byte));
             return little(sum) === answer;
         });
-        this.memory().set(input.subarray(0, 32), this.data);
+        this.memory().set([32, 0, 0, 0, ...input.subarray(0, 32)], this.data);
         this.memory().set(input.subarray(32, 64), this.nonce);
-        const file = this.call.pld_encoder_new(32, 5, 1024, 32, 2, 1);
+        const file = this.call.pld_encoder_new(36, 5, 1024, 32, 2, 1);
         const header = this.take(file, this.call.pld_coder_ready(file));
         this.call.pld_coder_free(file);
         return messages && little(header.subarray(96, 112)) === KNOWN_HEADER;

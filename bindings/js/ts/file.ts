@@ -2,7 +2,6 @@ import { algorithmId, DEFAULT_ALGORITHM, type Algorithm } from './algorithm.js';
 import {
     checkInteger,
     checkOptions,
-    copyOf,
     describe,
     exactly,
     newOutput,
@@ -18,12 +17,23 @@ import type { FileTransform, Signal } from './types.js';
 import { checkSignal, until } from './waiting.js';
 
 /**
- * The secret of a file: a master key, as 32 bytes or the text of a key file, or a passphrase, as a
- * string or bytes.
+ * The secret of a new file: a master key, as 32 bytes or the text of a key file, or a passphrase,
+ * as a string or bytes.
  */
 export type Secret =
     | { key: BytesLike | string; passphrase?: undefined }
     | { passphrase: BytesLike | string; key?: undefined };
+
+/** One of these, or a list of them. */
+type Several = BytesLike | string | readonly (BytesLike | string)[];
+
+/**
+ * The secrets that may open a file: one or more keys, one or more passphrases, or both. To change
+ * keys, encrypt with the new one, and decrypt with `key: [newKey, oldKey]`.
+ */
+export type Secrets =
+    | { key: Several; passphrase?: Several | undefined }
+    | { passphrase: Several; key?: undefined };
 
 /** The cost of Argon2id for a passphrase. The lower it is, the faster others can guess passphrases:
  * stay with the default unless tests or a small machine need less.
@@ -58,7 +68,7 @@ export type EncryptOptions = Secret & {
 };
 
 /** The options for decrypting a file. */
-export type DecryptOptions = Secret & {
+export type DecryptOptions = Secrets & {
     /** The highest cost that a file may ask for; `KDF_TOO_COSTLY` if it asks for more. */
     limits?: KdfLimits;
 };
@@ -81,6 +91,8 @@ export const TAG = 32;
 const MAX_U32 = 2 ** 32 - 1;
 /** The longest passphrase, in bytes. */
 const MAX_PASSPHRASE = 65536;
+/** The most bytes of several secrets. */
+const MAX_SECRETS = 3 * MAX_PASSPHRASE;
 
 /** The bytes of a caller's key. */
 function masterKey(key: BytesLike | string): Uint8Array {
@@ -88,40 +100,106 @@ function masterKey(key: BytesLike | string): Uint8Array {
 }
 
 /** Checks the options of a file: a secret and `others`. */
-export function fileOptions<Options extends Secret>(options: Options, others: string[]): Options {
+export function fileOptions<Options extends Secrets>(options: Options, others: string[]): Options {
     const given = options ?? {};
     checkOptions(given, ['key', 'passphrase', ...others]);
     return given;
 }
 
-/** Says of a wrong passphrase that it ends with a line break. */
+/** Says of a wrong passphrase that it, or one of several, ends with a line break. */
 function withLineBreak(error: unknown): unknown {
     if (!(error instanceof PalladionError) || error.code !== 'WRONG_PASSPHRASE') return error;
     const hint = 'it ends with a line break: of the text of a file, pass the first line alone';
     return new PalladionError(error.code, error.message, hint);
 }
 
+type Use = 'encrypt' | 'decrypt';
+
+/** Secrets as the module takes them. Whoever has them wipes them. */
+export interface SecretBytes {
+    readonly bytes: Bytes;
+    /** Whether there is a passphrase among them. */
+    readonly passphrase: boolean;
+    /** Explains errors of them. */
+    explain(error: unknown): unknown;
+}
+
 /**
- * The bytes of a secret, whether they are a passphrase, and what explains errors of it. Read the
- * other options first: they may be getters, which may take the bytes away.
+ * Copies the secrets of a file. Read the other options first: they may be getters, which may take
+ * the bytes away.
  */
-export function secretBytes(
-    secret: Secret,
-    use: 'encrypt' | 'decrypt',
-): [bytes: Uint8Array, passphrase: boolean, explain: (error: unknown) => unknown] {
-    const { key, passphrase } = secret as {
-        key?: BytesLike | string;
-        passphrase?: BytesLike | string;
-    };
-    if ((key === undefined) === (passphrase === undefined)) {
+export function secretBytes(secrets: Secrets, use: Use): SecretBytes {
+    const { key, passphrase } = secrets as { key?: Several; passphrase?: Several };
+    const both = key !== undefined && passphrase !== undefined;
+    if ((key === undefined && passphrase === undefined) || (both && use === 'encrypt')) {
         throw new PalladionError(
             'WRONG_TYPE',
             'pass either { key } or { passphrase }, ' +
-                (key === undefined ? 'which are both undefined' : 'not both'),
+                (both ? 'not both' : 'which are both undefined'),
         );
     }
-    const same = (error: unknown) => error;
-    if (key !== undefined) return [masterKey(key), false, same];
+    const keys = each('key', key, use, masterKey);
+    const passphrases = each('passphrase', passphrase, use, (one) => passphraseBytes(one, use));
+    const length = [...keys, ...passphrases].reduce((sum, { length }) => sum + 4 + length, 0);
+    if (length > MAX_SECRETS) {
+        throw new PalladionError(
+            'WRONG_LENGTH',
+            `keys and passphrases must have at most ${MAX_SECRETS} bytes together`,
+        );
+    }
+    // Before each comes its length, or `MAX_U32` for a key.
+    const bytes = newOutput(length);
+    const numbers = new DataView(bytes.buffer, bytes.byteOffset, length);
+    let at = 0;
+    for (const [list, isKey] of [[keys, true], [passphrases, false]] as const) {
+        for (const one of list) {
+            numbers.setUint32(at, isKey ? MAX_U32 : one.length, true);
+            bytes.set(one, at + 4);
+            at += 4 + one.length;
+        }
+    }
+    const cut = passphrases.some((one) => [0x0a, 0x0d].includes(one[one.length - 1]!));
+    const explain = cut ? withLineBreak : (error: unknown) => error;
+    return { bytes, passphrase: passphrases.length > 0, explain };
+}
+
+/** The bytes of one secret or of each in a list, which a new file cannot have. */
+function each(
+    name: 'key' | 'passphrase',
+    given: Several | undefined,
+    use: Use,
+    view: (secret: BytesLike | string) => Uint8Array,
+): Uint8Array[] {
+    if (given === undefined) return [];
+    // An array of numbers is meant to be bytes, and its error says so.
+    if (!Array.isArray(given) || typeof given[0] === 'number')
+        return [view(given as BytesLike | string)];
+    if (use === 'encrypt') {
+        throw new PalladionError(
+            'WRONG_TYPE',
+            `a new file has one ${name}, not a list`,
+            `pass the new ${name} alone; for decryption, a list may have older ones too`,
+        );
+    }
+    if (given.length === 0) {
+        throw new PalladionError(
+            'WRONG_LENGTH',
+            `the list of ${name}s is empty`,
+            `pass at least one, or leave the option "${name}" out`,
+        );
+    }
+    return [...given].map((secret, i) => {
+        try {
+            return view(secret);
+        } catch (error) {
+            if (!(error instanceof PalladionError)) throw error;
+            throw new PalladionError(error.code, `${name}[${i}]: ${error.message}`, error.hint);
+        }
+    });
+}
+
+/** The bytes of a caller's passphrase. */
+function passphraseBytes(passphrase: BytesLike | string, use: Use): Uint8Array {
     if (typeof passphrase === 'string' && /\p{Surrogate}/u.test(passphrase)) {
         throw new PalladionError(
             'WRONG_VALUE',
@@ -133,7 +211,7 @@ export function secretBytes(
         typeof passphrase === 'string'
             ? // One character more is enough to see that it is too long.
               new TextEncoder().encode(passphrase.slice(0, MAX_PASSPHRASE + 1))
-            : toBytes(passphrase!, 'passphrase');
+            : toBytes(passphrase, 'passphrase');
     if (bytes.length > MAX_PASSPHRASE) {
         throw new PalladionError(
             'WRONG_LENGTH',
@@ -153,8 +231,7 @@ export function secretBytes(
             );
         }
     }
-    const lineBreak = [0x0a, 0x0d].includes(bytes[bytes.length - 1]!);
-    return [bytes, true, lineBreak ? withLineBreak : same];
+    return bytes;
 }
 
 /** The costs that a caller allows. */
@@ -212,13 +289,11 @@ export function engineFor(passphrase: boolean): Engine {
     return passphrase ? engine().another() : engine();
 }
 
-/**
- * Writes a secret to the module's memory, a passphrase at `at`. Returns the length of the
- * passphrase, or `MAX_U32` for a key.
- */
-export function writeSecret(e: Engine, bytes: Uint8Array, passphrase: boolean, at: number): number {
-    e.memory().set(bytes, passphrase ? e.data + at : e.key);
-    return passphrase ? bytes.length : MAX_U32;
+/** Moves secrets to the data in the module's memory, and returns their length. */
+export function writeSecrets(e: Engine, bytes: Uint8Array, at: number): number {
+    e.memory().set(bytes, e.data + at);
+    bytes.fill(0);
+    return bytes.length;
 }
 
 const FINISHED = 'this file failed or is finished';
@@ -239,11 +314,11 @@ export class Coder {
     #waits: boolean;
     #freed = false;
 
-    /** Copies the secret. With a salt, this creates a new file at once. With `later`, a passphrase
+    /** Takes the secrets. With a salt, this creates a new file at once. With `later`, a passphrase
      * may be worked on by another thread.
      */
     constructor(
-        [bytes, passphrase, explain]: ReturnType<typeof secretBytes>,
+        { bytes, passphrase, explain }: SecretBytes,
         numbers: number[],
         salt?: Bytes,
         later = false,
@@ -253,9 +328,13 @@ export class Coder {
         this.#passphrase = passphrase;
         this.#explain = explain;
         this.#waits = passphrase && salt === undefined;
-        const e = salt && engineFor(passphrase);
-        this.#secret = copyOf(bytes);
-        if (e !== undefined) this.ready = this.#create(e, later);
+        this.#secret = bytes;
+        try {
+            if (salt !== undefined) this.ready = this.#create(engineFor(passphrase), later);
+        } catch (error) {
+            this.free();
+            throw error;
+        }
         this.ready?.catch(() => {}); // whoever gave up before does not wait for it
     }
 
@@ -264,8 +343,7 @@ export class Coder {
             const secret = this.#secret;
             if (secret === undefined) throw finished();
             this.#secret = undefined;
-            const length = writeSecret(e, secret, this.#passphrase, 0);
-            secret.fill(0);
+            const length = writeSecrets(e, secret, 0);
             if (this.#salt !== undefined) e.memory().set(this.#salt, e.nonce);
             return [length, ...this.#arguments];
         };

@@ -1,6 +1,6 @@
 /** Encrypted files, any part of which can be read. */
 import { ALGORITHMS, type Algorithm } from './algorithm.js';
-import { checkInteger, checkOptions, copyOf, newOutput, type Bytes } from './bytes.js';
+import { checkInteger, checkOptions, newOutput, type Bytes } from './bytes.js';
 import { Handle, type Chunk, type Engine } from './engine.js';
 import { PalladionError } from './errors.js';
 import {
@@ -12,7 +12,7 @@ import {
     kdfLimits,
     secretBytes,
     TAG,
-    writeSecret,
+    writeSecrets,
     type Abortable,
     type DecryptOptions,
 } from './file.js';
@@ -386,8 +386,7 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
     const limits = kdfLimits(given.limits);
     const fetchOptions = given.fetch;
     const asked = checkSignal(given.signal);
-    const [bytes, passphrase, explain] = secretBytes(given, 'decrypt');
-    const secret = copyOf(bytes);
+    const { bytes, passphrase, explain } = secretBytes(given, 'decrypt');
     let from: Source | undefined;
     let reader: Reader | undefined;
     const stop = new AbortController();
@@ -404,8 +403,7 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
         const write = () => {
             if (signal.aborted) throw signal.reason;
             e.memory().set(header, e.data);
-            const length = writeSecret(e, secret, passphrase, header.length);
-            secret.fill(0);
+            const length = writeSecrets(e, bytes, header.length);
             e.long = file.size;
             return [length, header.length, ...limits];
         };
@@ -424,6 +422,6 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
         throw explain(error);
     } finally {
         for (const end of ends) end();
-        secret.fill(0);
+        bytes.fill(0);
     }
 }

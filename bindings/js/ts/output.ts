@@ -10,7 +10,7 @@ import {
     type Coder,
     type DecryptOptions,
     type EncryptOptions,
-    type Secret,
+    type Secrets,
 } from './file.js';
 import {
     checkUnused,
@@ -84,7 +84,7 @@ function takeInput(source: unknown, files: FileSystem): Input {
     return { next: () => pieces.next(), close: () => pieces.return?.() };
 }
 
-async function convert<Options extends Secret & OutputOptions>(
+async function convert<Options extends Secrets & OutputOptions>(
     source: AnyFile,
     target: FilePath,
     options: Options,

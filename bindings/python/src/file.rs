@@ -11,21 +11,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use palladion_file::sans_io::Layout;
 use palladion_file::{
     ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, Info, KdfLimits, KdfParams,
-    KeyFileError, MasterKey, OwnedSecret, Passphrase, SecretKind, Summary,
+    KeyFileError, MasterKey, Passphrase, SecretKind, Spare, Summary,
 };
 use palladion_output::{self as output, open_to_others};
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{
+    PyException, PyMemoryError, PyOSError, PyRuntimeWarning, PyTypeError, PyValueError,
+};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::PyBytes;
 use zeroize::Zeroizing;
 
 use crate::algorithm::Name;
 use crate::buffer::In;
-use crate::error::error;
 use crate::home::Home;
 use crate::object;
 use crate::output::{Output, forked};
+use crate::secret::{For, Secret, master_key};
 use crate::storage::os_error;
 use crate::system::numbered;
 use crate::turns::Turns;
@@ -35,6 +37,11 @@ use crate::turns::Turns;
 pub fn file_error(py: Python<'_>, error: Error, name: Option<&Path>) -> PyErr {
     let message = error.to_string();
     let hint = match error {
+        Error::EmptyKeyring => Some("the file has no key slots: pass a key or a passphrase"),
+        Error::UnsupportedHeader { field: "key source", value: 2 } => Some(
+            "whoever can open such a file can also have written it; to open it all the same, pass \
+             slots=True to a function of palladion.files",
+        ),
         Error::KdfTooCostly { .. } => {
             Some("files usually need less: this one may be hostile; max_kdf_memory allows more")
         }
@@ -50,6 +57,14 @@ pub fn file_error(py: Python<'_>, error: Error, name: Option<&Path>) -> PyErr {
         }
         Error::KdfMemory => return PyMemoryError::new_err(message),
         Error::Cipher(error) => return crate::error::error(error),
+        Error::Slot(error) => match error.downcast::<PyErr>() {
+            Ok(raised) => return *raised,
+            Err(_) => ("FileError", None, None),
+        },
+        Error::NoRoomForSlots { .. } | Error::CannotChangeSlots(_) => {
+            return PyValueError::new_err(message);
+        }
+        Error::NoSlot => ("NoSlotError", None, None),
         Error::NotPalladion => ("NotPalladionError", None, None),
         Error::HeaderDamaged => ("DamagedError", None, Some(0)),
         Error::Damaged { chunk, offset } => ("DamagedError", Some(chunk), Some(offset)),
@@ -82,81 +97,6 @@ pub fn io_error(py: Python<'_>, error: io::Error, name: Option<&Path>) -> PyErr 
             Err(error) => os_error(py, &error, name),
         },
     }
-}
-
-/// The secret of files: a key, or a passphrase with the keys that it became.
-#[pyclass(module = "palladion", frozen)]
-pub struct Secret {
-    secret: OwnedSecret,
-    /// Whether nobody waits for Argon2id any longer.
-    interrupted: Arc<AtomicBool>,
-    has_line_break: bool,
-}
-
-#[pymethods]
-impl Secret {
-    /// Copies a key or a passphrase, or reads a key file.
-    #[new]
-    #[pyo3(signature = (key, key_file, passphrase))]
-    fn new(
-        py: Python<'_>,
-        key: Option<In<'_, '_>>,
-        key_file: Option<PathBuf>,
-        passphrase: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let text = passphrase.as_ref().and_then(|object| object.cast::<PyString>().ok());
-        let has_line_break = text.is_some_and(|text| text.to_string_lossy().contains(['\r', '\n']));
-        let secret = match (key, key_file, passphrase) {
-            (Some(key), None, None) => master_key(&key)?.into(),
-            (None, Some(path), None) => read_key_file(py, &path)?.into(),
-            (None, None, Some(passphrase)) => self::passphrase(&passphrase)?.into(),
-            _ => {
-                let text = "pass exactly one of key (32 bytes), key_file and passphrase";
-                return Err(PyTypeError::new_err(text));
-            }
-        };
-        Ok(Self { secret, interrupted: Arc::default(), has_line_break })
-    }
-
-    /// Ends waits for Argon2id with an error, now and later.
-    fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Secret {
-    /// Refuses a text with a line break as the passphrase of a new file. The command takes one
-    /// line, so nobody could type it; usually it is the text of a file with its last line break.
-    fn check_new(&self) -> PyResult<()> {
-        match self.has_line_break {
-            true => Err(PyValueError::new_err(
-                "the passphrase must be one line, but has a line break: of the text of a file, \
-                 pass the first line",
-            )),
-            false => Ok(()),
-        }
-    }
-}
-
-fn master_key(key: &In<'_, '_>) -> PyResult<MasterKey> {
-    let bytes = <[u8; 32]>::try_from(key.bytes()).map_err(|_| {
-        error(palladion::Error::WrongLength { what: "key", expected: 32, actual: key.len() })
-    })?;
-    Ok(bytes.into())
-}
-
-/// Converts a passphrase, which is a str, encoded as UTF-8, or bytes.
-pub fn passphrase(object: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
-    let Ok(text) = object.cast::<PyString>() else {
-        return Ok(Passphrase::new(object.extract::<In<'_, '_>>()?.bytes()));
-    };
-    // Python's own error would show a part of the passphrase.
-    let text = text.to_cow().map_err(|_| {
-        PyValueError::new_err(
-            "the passphrase has a surrogate, which UTF-8 cannot encode; pass it as bytes",
-        )
-    })?;
-    Ok(Passphrase::new(text.as_bytes()))
 }
 
 /// A path or a binary file object.
@@ -287,17 +227,19 @@ impl Run {
         Self::new(&Home::new().0, None, name)
     }
 
-    /// A copy of the secret. What stops the work ends the wait for Argon2id too.
-    pub fn secret(self: &Arc<Self>, secret: &Secret) -> OwnedSecret {
-        match &secret.secret {
-            OwnedSecret::Key(key) => key.clone().into(),
-            OwnedSecret::Passphrase(passphrase) => {
-                let (run, interrupted) = (self.clone(), secret.interrupted.clone());
-                let stops = move || interrupted.load(Ordering::Relaxed) || run.is_stopped();
-                passphrase.clone().interruptible(stops).into()
-            }
-            other => other.clone(),
-        }
+    /// Calls a function on the thread of the caller. Exceptions such as `KeyboardInterrupt` stop
+    /// the work.
+    pub fn call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
+    ) -> PyResult<T> {
+        self.home.call(call).inspect_err(|error| {
+            Python::attach(|py| {
+                if !error.is_instance_of::<PyException>(py) {
+                    self.stop(error.clone_ref(py));
+                }
+            });
+        })
     }
 
     pub fn passphrase(self: &Arc<Self>, passphrase: &Passphrase) -> Passphrase {
@@ -305,7 +247,7 @@ impl Run {
         passphrase.clone().interruptible(move || run.is_stopped())
     }
 
-    fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         if self.home.is_here()
             && let Err(error) = Python::attach(|py| py.check_signals())
         {
@@ -448,20 +390,24 @@ pub fn encrypt_file(
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    secret.check_new()?;
     let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, kdf.0);
     // To change the thread for a small chunk takes longer than to encrypt it.
     let alone = chunk_size.bytes() < SMALL && matches!(source, Place::Object(_));
     let alone = alone && threads.is_none();
-    convert(py, source, target, secret, progress, threads, alone, |run, secret, threads, files| {
-        let encryptor =
-            Encryptor::new(secret).algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
-        let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
-        match threads {
-            Some(threads) => encryptor.threads(threads),
-            None => encryptor,
-        }
-        .run(files.0, files.1)
+    convert(py, source, target, progress, threads, alone, |run, threads, files| {
+        secret.with_new(run, kdf, |to| {
+            let encryptor = match to {
+                For::Secret(keyring) => Encryptor::new(keyring),
+                For::Slots(slots) => Encryptor::with_slots(slots),
+            };
+            let encryptor = encryptor.algorithm(algorithm.0).chunk_size(chunk_size).kdf(kdf);
+            let encryptor = encryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
+            match threads {
+                Some(threads) => encryptor.threads(threads),
+                None => encryptor,
+            }
+            .run(files.0, files.1)
+        })
     })
 }
 
@@ -476,8 +422,9 @@ pub fn decrypt_file(
     threads: Option<NonZero<usize>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<u64> {
-    convert(py, source, target, secret, progress, threads, false, |run, secret, threads, files| {
-        let decryptor = Decryptor::new(secret).kdf_limits(max_kdf_memory.0);
+    convert(py, source, target, progress, threads, false, |run, threads, files| {
+        let keyring = secret.keyring(run);
+        let decryptor = Decryptor::new(&keyring).kdf_limits(max_kdf_memory.0);
         let decryptor = decryptor.cancel(&run.cancel).on_progress(|bytes| run.at(bytes));
         match threads {
             Some(threads) => decryptor.threads(threads),
@@ -486,6 +433,9 @@ pub fn decrypt_file(
         .run(files.0, files.1)
     })
 }
+
+/// The most threads, or as many as there are CPUs.
+type Threads = Option<NonZero<usize>>;
 
 /// The input and the output.
 type Files = (Box<dyn Read + Send>, Box<dyn Write + Send>);
@@ -496,23 +446,33 @@ fn convert(
     py: Python<'_>,
     source: Place,
     target: Py<PyAny>,
-    secret: &Secret,
     progress: Option<Py<PyAny>>,
     threads: Option<NonZero<usize>>,
     alone: bool,
-    work: impl FnOnce(&Run, &OwnedSecret, Option<NonZero<usize>>, Files) -> Result<Summary, Error>
-    + Send,
+    work: impl FnOnce(&Arc<Run>, Threads, Files) -> Result<Summary, Error> + Send,
 ) -> PyResult<u64> {
     let (home, calls) = Home::new();
     let run = Run::new(&home, progress, source.name(py));
-    let secret = run.secret(secret);
     let files = (input(py, source, &home)?, self::target(py, target, &home)?);
     let work = |alone| {
         let threads = if alone { Some(NonZero::<usize>::MIN) } else { threads };
-        work(&run, &secret, threads, files)
+        work(&run, threads, files)
     };
     let result = home.work(py, calls, alone, |error| run.stop(error), work);
-    run.finish(py, result).map(|summary| summary.bytes)
+    let summary = run.finish(py, result)?;
+    let text = match summary.spare {
+        None | Some(Spare::Same) => return Ok(summary.bytes),
+        Some(Spare::Differs) => {
+            c"the second copy of the key slots differs from the first, because a change was \
+              interrupted: palladion rewrap --repair mends it"
+        }
+        Some(_) => {
+            c"the second copy of the key slots is damaged or missing: palladion rewrap --repair \
+              mends it"
+        }
+    };
+    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), text, 1)?;
+    Ok(summary.bytes)
 }
 
 pub const AGAIN: &str = "an encrypted file was used again before an earlier call had ended";
@@ -543,14 +503,17 @@ impl FileWriter {
         chunk_size: usize,
         kdf: Costs,
     ) -> PyResult<Self> {
-        secret.check_new()?;
         let (chunk_size, kdf) = (self::chunk_size(chunk_size)?, kdf.0);
         let run = Run::here(None);
-        let secret = run.secret(secret);
         let writer = Writer::new(Object::new(target, None));
         let target = writer.object.object.clone();
-        let writer =
-            py.detach(|| EncryptWriter::with(&secret, algorithm.0, chunk_size, kdf, writer));
+        let begin = |to: For<'_>| match to {
+            For::Secret(keyring) => {
+                EncryptWriter::with(keyring, algorithm.0, chunk_size, kdf, writer)
+            }
+            For::Slots(slots) => EncryptWriter::with_slots(slots, algorithm.0, chunk_size, writer),
+        };
+        let writer = py.detach(|| secret.with_new(&run, kdf, begin));
         let writer = run.finish(py, writer)?;
         Ok(Self { writer: Turns::new(Some(writer), AGAIN), target, position: AtomicU64::new(0) })
     }

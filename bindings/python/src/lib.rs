@@ -21,6 +21,7 @@ mod output;
 mod pieces;
 mod raf;
 mod reader;
+mod secret;
 mod storage;
 mod system;
 mod turns;
@@ -42,8 +43,8 @@ mod _native {
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]
     use super::file::{
-        FileWriter, Secret, check_costs, chunk_size_of, decrypt_file, encrypt_file,
-        format_key_file, load_key, needs_passphrase, plaintext_size,
+        FileWriter, check_costs, chunk_size_of, decrypt_file, encrypt_file, format_key_file,
+        load_key, needs_passphrase, plaintext_size,
     };
     #[pymodule_export]
     use super::mac::{Mac, mac};
@@ -57,6 +58,8 @@ mod _native {
     use super::raf::{Raf, raf_derive_master_key, raf_probe};
     #[pymodule_export]
     use super::reader::FileReader;
+    #[pymodule_export]
+    use super::secret::Secret;
 
     /// The version of the package, the same as that of the project.
     #[pymodule_export]

@@ -15,7 +15,8 @@ use zeroize::Zeroizing;
 use crate::algorithm::Name;
 use crate::buffer::{In, Out, Target, bytes_or_none, work_on};
 use crate::error::{OrRaiseIn, raf_error};
-use crate::file::{Run, file_error, passphrase, read_key_file};
+use crate::file::{Run, file_error, read_key_file};
+use crate::secret::passphrase;
 use crate::storage::{Access, Hash, Place, Store};
 use crate::turns::Turns;
 

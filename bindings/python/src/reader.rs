@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use palladion_file::sans_io::ChunkOpener;
-use palladion_file::{DecryptReader, Error, HEADER_LEN, ReadAt, SeekReader};
+use palladion_file::{DecryptReader, Error, ReadAt, SeekReader};
 use pyo3::exceptions::PyValueError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -17,10 +17,9 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::buffer::{Out, Target};
-use crate::file::{
-    AGAIN, Limits, Object, Place, Reader, Run, Secret, file_error, io_error, raised,
-};
+use crate::file::{AGAIN, Limits, Object, Place, Reader, Run, file_error, io_error, raised};
 use crate::object;
+use crate::secret::Secret;
 use crate::storage::os_error;
 use crate::turns::Turns;
 
@@ -157,7 +156,7 @@ impl FileReader {
     ) -> PyResult<Self> {
         let (name, limits) = (source.name(py), max_kdf_memory.0);
         let run = Run::here(name.clone());
-        let secret = run.secret(secret);
+        let secret = secret.keyring(&run);
         let (source, object) = match source {
             Place::Path(path) => {
                 let open = || {
@@ -342,6 +341,7 @@ fn read_ahead(
     plaintext: Range<u64>,
 ) -> Result<(), Error> {
     let Source::Object(object) = reader.get_ref() else { return Ok(()) };
+    let plaintext_end = plaintext.end;
     let range = reader.fetch(plaintext);
     let text_len = reader.chunk_size().bytes();
     let chunk_len = (ChunkOpener::FRAME_LEN + text_len + ChunkOpener::TAG_LEN) as u64;
@@ -351,7 +351,10 @@ fn read_ahead(
     let bytes = object.fetch(py, &range).map_err(|error| Error::Read(raised(error)))?;
     let end = range.start + bytes.len() as u64;
     if end < range.end {
-        let chunk = (end - HEADER_LEN as u64) / chunk_len;
+        // The range ends where the last chunk does, which may be a short one.
+        let chunks = (range.end - range.start).div_ceil(chunk_len);
+        let last = (plaintext_end.min(reader.len()) - 1) / text_len as u64;
+        let chunk = last + 1 - chunks + (end - range.start) / chunk_len;
         return Err(Error::Truncated { chunk: Some(chunk), offset: end });
     }
     object.set_ahead(Some((range.start, bytes)));

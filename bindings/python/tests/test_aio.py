@@ -76,8 +76,20 @@ def test_reads_and_writes(path: pathlib.Path) -> None:
                 pass
         with pytest.raises(FileExistsError):
             await aio.open(path, "xb", key=KEY)
-        with pytest.raises(TypeError, match="exactly one"):
+        with pytest.raises(TypeError, match="pass key"):
             aio.open(path)
+        async with aio.open(path, key=[bytes(32), KEY]) as several:
+            await several.read()
+        with pytest.raises(TypeError, match="exactly one"):
+            await aio.open(path, "wb", key=[KEY])
+        slots = io.BytesIO()
+        async with aio.open(slots, "wb", recipients=[bytes(32), KEY]) as several:
+            await several.write(b"text")
+        slots.seek(0)
+        async with aio.open(slots, key=KEY, slots=True) as several:
+            assert await several.read() == b"text"
+        with pytest.raises(TypeError, match="for a new file"):
+            await aio.open(slots, recipients=[KEY])
         memory = io.BytesIO()
         async with aio.open(memory, "wb", key=KEY) as file:
             await file.write(b"text")

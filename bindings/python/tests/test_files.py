@@ -142,9 +142,8 @@ def test_passphrases() -> None:
     with pytest.raises(files.WrongPassphraseError, match="capitals") as raised:
         opened(made, key=None, passphrase="grüße")
     assert raised.value.hint and isinstance(raised.value, palladion.VerificationError)
-    for key, passphrase in ((None, None), (KEY, "x")):
-        with pytest.raises(TypeError, match="pass exactly one"):
-            opened(made, key=key, passphrase=passphrase)
+    with pytest.raises(TypeError, match="pass key"):
+        opened(made, key=None)
     with pytest.raises(ValueError, match="32 bytes, but has 16"):
         opened(made, key=bytes(16))
     for kdf in ((7, 1, 1), (64, 0, 1), (64, 1, 0)):
@@ -372,6 +371,175 @@ def test_key_file_instead_of_key(tmp_path: pathlib.Path) -> None:
     with pytest.raises(TypeError, match="pass exactly one of key"):
         files.encrypt_file(plain, tmp_path / "new", key=KEY, key_file=path)
     assert sorted(os.listdir(tmp_path)) == ["my.key", "plain", "sealed"]
+
+
+def test_several_secrets(tmp_path: pathlib.Path) -> None:
+    old, new, other = (palladion.generate_key() for _ in range(3))
+    path, old_file, new_file = tmp_path / "file", tmp_path / "old.key", tmp_path / "new.key"
+    files.save_key(old_file, old)
+    files.save_key(new_file, new)
+    made = sealed(b"text", key=old)
+    path.write_bytes(made)
+    of_passphrase = sealed(b"text", key=None, passphrase="old", kdf=CHEAP)
+    secrets: list[dict[str, Any]] = [
+        {"key": [new, old]},
+        {"key": (bytearray(old), new)},
+        {"key_file": [new_file, str(old_file)]},
+        {"key": new, "key_file": old_file, "passphrase": "x"},
+    ]
+    for each in secrets:
+        assert opened(made, **{"key": None, **each}) == b"text"
+        assert files.DecryptReader(io.BytesIO(made), **each).read() == b"text"
+        with files.open(path, "rt", **each) as file:
+            assert file.read() == "text"
+        wrong_kind = (files.NeedsPassphraseError, files.WrongPassphraseError)["passphrase" in each]
+        with pytest.raises(wrong_kind):
+            opened(of_passphrase, **{"key": None, **each})
+    for passphrases in ("old", ["new", b"old"]):
+        assert opened(of_passphrase, key=[new, old], passphrase=passphrases) == b"text"
+    with pytest.raises(files.WrongKeyError, match="the other keys"):
+        opened(made, key=[new, other])
+    with pytest.raises(files.NeedsKeyError):
+        opened(made, key=None, passphrase=["new", "old"])
+    wrong: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"key": []}, ValueError, "list key is empty"),
+        ({"key": [new, None]}, TypeError, r"key\[1\]: .*NoneType"),
+        ({"key": [new, bytes(16)]}, ValueError, r"key\[1\]: .*32 bytes, but has 16"),
+        ({"passphrase": ["new", 5]}, TypeError, r"passphrase\[1\]: "),
+        ({"key_file": [new_file, tmp_path / "none"]}, FileNotFoundError, "none"),
+        ({"key_file": [new_file, 5]}, TypeError, "int"),
+    ]
+    for options, kind, message in wrong:
+        with pytest.raises(kind, match=message):
+            files.open(path, **options)
+    # A new file has one secret, even if a list has only one.
+    lists: list[dict[str, Any]] = [{"key": [new]}, {"key_file": (new_file, old_file)}]
+    for options in (*lists, {"key": new, "passphrase": "x"}):
+        with pytest.raises(TypeError, match="exactly one"):
+            files.open(tmp_path / "new", "wb", **options)
+        with pytest.raises(TypeError, match="exactly one"):
+            files.EncryptWriter(io.BytesIO(), **options)
+        with pytest.raises(TypeError, match="exactly one"):
+            files.encrypt_file(path, tmp_path / "new", **options)
+    # No key file is overwritten.
+    for target in (old_file, new_file):
+        with pytest.raises(ValueError, match="key file and target are the same"):
+            files.decrypt_file(path, target, key_file=[new_file, old_file], overwrite=True)
+    assert sorted(os.listdir(tmp_path)) == ["file", "new.key", "old.key"]
+
+
+class Age:
+    """Stands for age: a recipient and an identity."""
+
+    def __init__(self) -> None:
+        self.cipher, self.threads = palladion.Cipher(palladion.generate_key()), set[int]()
+
+    def encrypt(self, key: bytes) -> bytes:
+        self.threads.add(threading.get_ident())
+        assert len(key) == 32
+        return b"age-encryption.org/v1\n" + self.cipher.seal(key)
+
+    def decrypt(self, age_file: bytes) -> bytes | None:
+        self.threads.add(threading.get_ident())
+        try:
+            return self.cipher.open(age_file[22:])
+        except palladion.VerificationError:
+            return None
+
+
+def test_key_slots(tmp_path: pathlib.Path) -> None:
+    one, two, other = (palladion.generate_key() for _ in range(3))
+    ours, theirs, content, path = Age(), Age(), text(5000), tmp_path / "file"
+    options: dict[str, Any] = {
+        "key": None,
+        "recipients": [one, bytearray(two), "words", ours.encrypt],
+        "kdf": CHEAP,
+        "chunk_size": 1024,
+    }
+    with files.open(path, "wb", **options) as file:
+        file.write(content)
+    opens: list[dict[str, Any]] = [
+        {"key": two, "slots": True},
+        {"key": [other, one], "slots": True},
+        {"passphrase": ["x", "words"], "slots": True},
+        {"slots": ours.decrypt},
+        {"slots": [theirs.decrypt, ours.decrypt], "key": other},
+    ]
+    for made in (sealed(content, **options), path.read_bytes()):
+        for each in opens:
+            assert opened(made, **{"key": None, **each}) == content
+            with files.open(io.BytesIO(made), **each) as file:
+                assert file.seek(3000) == 3000 and file.read() == content[3000:]
+        # Readers open slots only if asked.
+        with pytest.raises(files.UnsupportedError, match="slots=True"):
+            opened(made, key=one)
+        for each in ({"key": other, "slots": True}, {"key": None, "slots": theirs.decrypt}):
+            with pytest.raises(files.NoSlotError, match="other secrets"):
+                opened(made, **each)
+        # The head is damaged: what can seek reads the copy at the end.
+        damaged = bytearray(made)
+        damaged[200] ^= 1
+        assert files.DecryptReader(io.BytesIO(damaged), key=one, slots=True).readall() == content
+        with pytest.raises(files.DamagedError):
+            opened(damaged, key=one, slots=True)
+        damaged = bytearray(made)
+        damaged[-1] ^= 1
+        with pytest.warns(RuntimeWarning, match="second copy .* is damaged"):
+            assert opened(damaged, key=one, slots=True) == content
+        cut = io.BytesIO(made)
+        reader = files.DecryptReader(cut, key=one, slots=True)
+        cut.truncate(4096 + 3 * 1060)
+        with pytest.raises(files.TruncatedError) as truncated:
+            reader.readall()
+        assert truncated.value.chunk == 3
+    # Functions are called by the thread that called.
+    assert ours.threads | theirs.threads == {threading.get_ident()}
+    # Files without slots open all the same.
+    assert opened(sealed(content, key=one), key=one, slots=True) == content
+    with pytest.raises(files.FileError, match="no key slots"):
+        opened(sealed(content, key=one), key=None, slots=ours.decrypt)
+
+    def fails(_: bytes) -> bytes:
+        raise LookupError("no token")
+
+    def stops(_: bytes) -> bytes:
+        raise KeyboardInterrupt
+
+    made = path.read_bytes()
+    assert opened(made, key=None, slots=[fails, ours.decrypt]) == content
+    for function, error, message in (
+        (fails, LookupError, "no token"),
+        (lambda _: b"short", ValueError, "expected 32 bytes"),
+        (lambda _: 5, TypeError, "bytes-like"),
+        (stops, KeyboardInterrupt, None),
+    ):
+        with pytest.raises(error, match=message):
+            opened(made, key=None, slots=function)
+        with pytest.raises(error, match=message):
+            files.DecryptReader(path, slots=function)
+    with pytest.raises(KeyboardInterrupt):
+        opened(made, key=None, passphrase="words", slots=stops)
+    new: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"recipients": [fails]}, LookupError, "no token"),
+        ({"recipients": [one, lambda _: None]}, ValueError, "expected an age file"),
+        ({"recipients": [lambda _: b"-----BEGIN AGE"]}, ValueError, "without armour"),
+        ({"recipients": [lambda _: b"age-encryption.org/v1\n" * 3000]}, ValueError, "65535"),
+        ({"recipients": [one, bytes(16)]}, ValueError, r"recipients\[1\]: .*32 bytes"),
+        ({"recipients": [one, 5]}, TypeError, r"recipients\[1\]: "),
+        ({"recipients": []}, ValueError, "list recipients is empty"),
+        ({"recipients": ["x\n"]}, ValueError, "line break"),
+        ({"recipients": ["x"] * 9}, ValueError, "at most 8"),
+        ({"recipients": [one], "key": two}, TypeError, "not both"),
+        ({"key": one, "slots": True}, TypeError, "recipients="),
+    ]
+    for each, kind, message in new:
+        with pytest.raises(kind, match=message):
+            files.open(tmp_path / "new", "wb", kdf=CHEAP, **each)
+    with pytest.raises(TypeError, match="for a new file"):
+        files.open(path, recipients=[one])
+    with pytest.raises(TypeError, match="slots must be True, a function"):
+        files.open(path, key=one, slots="yes")
+    assert os.listdir(tmp_path) == ["file"]
 
 
 @pytest.mark.skipif(

@@ -817,6 +817,45 @@ def test_key_files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> N
         local.open(str(key_file), "wb")
 
 
+def test_change_of_keys(tmp_path: pathlib.Path) -> None:
+    names = [tmp_path / name for name in ("new.key", "old.key")]
+    keys = [palladion.generate_key() for _ in names]
+    for name, key in zip(names, keys):
+        files.save_key(name, key)
+    for several in (
+        {"key": keys},
+        {"key_file": tuple(names)},
+        {"passphrase": ["new", b"old"], "kdf": (64, 1, 1)},
+    ):
+        ((kind, (new, old)), *others) = several.items()
+        below = Memory()
+        of_old, of_new = (
+            PalladionFileSystem(below, **{kind: secret}, **dict(others)) for secret in (old, new)
+        )
+        fs = PalladionFileSystem(below, **several)
+        of_old.pipe_file("/old", b"text")
+        fs.pipe_file("/new", b"more")
+        with fs.open("/third", "wb") as file:
+            file.write(b"most")
+        contents = {"/old": b"text", "/new": b"more", "/third": b"most"}
+        assert fs.cat([*contents]) == contents
+        assert of_new.cat_file("/new") == b"more" and of_new.cat_file("/third") == b"most"
+        with pytest.raises((files.WrongKeyError, files.WrongPassphraseError)):
+            of_new.cat_file("/old")
+        tokens = {of_old._fs_token, of_new._fs_token, fs._fs_token}
+        assert len(tokens) == 3
+        with pytest.raises(ValueError, match=f"list {kind} is empty"):
+            PalladionFileSystem(below, **{kind: []})
+    local = PalladionFileSystem(LocalFileSystem(), key_file=[str(name) for name in names])
+    local.pipe_file(str(tmp_path / "file"), b"text")
+    assert pickle.loads(pickle.dumps(local)).cat_file(str(tmp_path / "file")) == b"text"
+    for name in names:
+        with pytest.raises(ValueError, match="same file"):
+            local.open(str(name), "wb")
+    with pytest.raises(FileNotFoundError, match="none.key"):
+        PalladionFileSystem(below, key_file=[names[0], tmp_path / "none.key"])
+
+
 def test_keys_do_not_travel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key_file, target = tmp_path / "my.key", {"target_protocol": "file"}
     files.save_key(key_file, KEY)

@@ -61,6 +61,14 @@ def middle(path: str, key: bytes) -> bytes:
         return reader.pread(10, reader.seek(-10, 2))
 
 
+def several(path: str, keys: list[bytes], age: palladion.Cipher) -> bytes:
+    with files.open(path, "wb", recipients=[keys[0], "words", lambda key: age.seal(key)]) as new:
+        new.write(b"text")
+    files.decrypt_file(path, "back", key=(*keys, bytearray(32)), passphrase=["old", b"new"])
+    with files.open(path, key=keys, slots=[lambda age_file: None, age.open]) as file:
+        return file.read()
+
+
 def mistakes(key: bytes) -> None:
     palladion.Cipher(key, "AEGIS-257")  # type: ignore[arg-type]
     palladion.Cipher(key, tag_size=12)  # type: ignore[arg-type]

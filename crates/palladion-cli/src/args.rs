@@ -30,6 +30,7 @@ Examples:
   palladion decrypt notes.txt.pld     write notes.txt
   palladion verify notes.txt.pld      check it, and write nothing
   palladion encrypt -p notes.txt      with a passphrase
+  palladion encrypt -r age1… in.txt   for someone whose public key you have
   tar -I \"palladion encrypt\" -cf photos.tar.pld photos
   tar -I \"palladion encrypt\" -xf photos.tar.pld
 
@@ -54,13 +55,15 @@ With status 0, an output is complete and on disk. If its directory cannot be syn
 says so: a power failure may undo its creation, or bring back the file that it replaced.
 
 Environment:
-  PALLADION_KEY_FILE  the key file to use if no option names one
-  PALLADION_BACKEND   the implementation to use: see palladion backends";
+  PALLADION_KEY_FILE       the key file to use if no option names one
+  PALLADION_IDENTITY_FILE  the identity file to use, likewise
+  PALLADION_BACKEND        the implementation to use: see palladion backends";
 
 #[derive(Subcommand)]
 pub enum Command {
     Keygen(KeygenArgs),
     Fingerprint(FingerprintArgs),
+    Recipient(RecipientFilesArgs),
     Encrypt(EncryptArgs),
     #[command(short_flag = 'd')]
     Decrypt(DecryptArgs),
@@ -99,24 +102,42 @@ Examples:
     },
 }
 
-/// Creates a key file
+/// Creates a key file, or an identity file
 ///
 /// A key file is a line of text with 32 random bytes and a line that checks it, readable only by
 /// you. Keep a copy in a safe place: without it the files are lost. Anyone who has it can read and
 /// forge them.
 ///
-/// The other commands use the default key file unless an option names another key.
+/// With --identity, the file has an identity of age instead: a secret key that opens what others
+/// encrypt for its recipient, the public key, which is printed. Send the recipient to them; it is
+/// no secret. age and age-keygen use the same files.
+///
+/// The other commands use the default key file or identity file unless an option names another.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   palladion keygen
   palladion keygen -o my.key
-  palladion keygen -o - | ssh backup 'umask 077; cat > backup.key'")]
+  palladion keygen -o - | ssh backup 'umask 077; cat > backup.key'
+  palladion keygen --identity
+  palladion keygen --identity --pq -o pq.identity > pq.recipient")]
 pub struct KeygenArgs {
-    /// The key file to write, or - for standard output [default: $PALLADION_KEY_FILE, or
-    /// palladion/key in $XDG_CONFIG_HOME, ~/.config or, on Windows, %APPDATA%]
+    /// The file to write, or - for standard output [default: $PALLADION_KEY_FILE, or palladion/key
+    /// in $XDG_CONFIG_HOME, ~/.config or, on Windows, %APPDATA%; with --identity,
+    /// $PALLADION_IDENTITY_FILE, or palladion/identity there]
     #[arg(short, long, value_name = "KEYFILE")]
     pub output: Option<PathBuf>,
+    /// Create an identity file, and print the recipient
+    #[arg(short, long)]
+    pub identity: bool,
+    /// Make it safe against quantum computers (ML-KEM-768 with X25519). Its recipient has 1959
+    /// characters, and those who use it need age 1.3 or later
+    #[arg(long, requires = "identity")]
+    pub pq: bool,
+    /// Encrypt the identity file with a passphrase, as age -p does: ask for it, or generate one if
+    /// none is typed
+    #[arg(short, long, requires = "identity")]
+    pub passphrase: bool,
     /// Replace an existing file; the old one is kept beside it as KEYFILE.old-1 (-2, -3, …)
     #[arg(short, long)]
     pub force: bool,
@@ -137,9 +158,47 @@ pub struct FingerprintArgs {
     pub files: Vec<PathBuf>,
 }
 
-/// The keys and passphrases of new files.
+/// Prints the recipients of identity files
+///
+/// The recipient is the public key, for those who encrypt for you. A file of such lines is a
+/// recipients file for encrypt -R.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  palladion recipient
+  palladion recipient my.identity > my.recipient")]
+pub struct RecipientFilesArgs {
+    /// The identity files, or - for standard input [default: the default identity file]
+    #[arg(value_name = "IDENTITYFILE")]
+    pub files: Vec<PathBuf>,
+}
+
+/// The recipients that options name.
+#[derive(Clone, Copy)]
+pub struct RecipientArgs<'a> {
+    pub recipients: &'a [String],
+    /// Recipients files.
+    pub files: &'a [PathBuf],
+}
+
+impl RecipientArgs<'_> {
+    pub fn are_none(&self) -> bool {
+        self.recipients.is_empty() && self.files.is_empty()
+    }
+}
+
+/// The keys and passphrases of new files, and whom they are for.
 #[derive(clap::Args)]
 pub struct SecretArgs {
+    /// Encrypt for this recipient: a public key of age, age1…; can be repeated
+    #[arg(short, long = "recipient", value_name = "RECIPIENT")]
+    recipients: Vec<String>,
+    /// Encrypt for the recipients in this file, one a line; can be repeated
+    #[arg(short = 'R', long = "recipients-file", value_name = "FILE")]
+    recipients_files: Vec<PathBuf>,
+    /// Encrypt for the recipients of the identities in this file; can be repeated
+    #[arg(short, long = "identity", value_name = "IDENTITYFILE")]
+    identity_files: Vec<PathBuf>,
     /// The key file from keygen, or - for standard input; can be repeated [default:
     /// $PALLADION_KEY_FILE, or ~/.config/palladion/key]
     #[arg(short, long = "key", value_name = "KEYFILE")]
@@ -154,17 +213,29 @@ pub struct SecretArgs {
 }
 
 impl SecretArgs {
-    /// Empty means the default key file.
+    /// Empty means the default key file, unless there are recipients.
     pub fn given(&self) -> Vec<Given<'_>> {
-        given(&self.key_files, &self.passphrase_file, self.passphrase)
+        given(&self.key_files, &self.identity_files, &self.passphrase_file, self.passphrase)
+    }
+
+    pub fn recipients(&self) -> RecipientArgs<'_> {
+        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files }
     }
 }
 
 /// The secrets that the command line names, keys first: to try one costs nothing.
-fn given<'a>(keys: &'a [PathBuf], files: &'a [PathBuf], is_typed: bool) -> Vec<Given<'a>> {
-    let keys = keys.iter().map(|path| (Kind::Key, Some(path.as_path())));
-    let files = files.iter().map(|path| (Kind::Passphrase, Some(path.as_path())));
-    keys.chain(files).chain(is_typed.then_some((Kind::Passphrase, None))).collect()
+fn given<'a>(
+    keys: &'a [PathBuf],
+    identities: &'a [PathBuf],
+    passphrases: &'a [PathBuf],
+    is_typed: bool,
+) -> Vec<Given<'a>> {
+    let files = [(Kind::Key, keys), (Kind::Identity, identities), (Kind::Passphrase, passphrases)];
+    let each = |(kind, files): (Kind, &'a [PathBuf])| {
+        files.iter().map(move |path| (kind, Some(path.as_path())))
+    };
+    let typed = is_typed.then_some((Kind::Passphrase, None));
+    files.into_iter().flat_map(each).chain(typed).collect()
 }
 
 /// The inputs, the output and the number of threads.
@@ -212,6 +283,10 @@ pub struct RingArgs {
     /// $PALLADION_KEY_FILE, or ~/.config/palladion/key]
     #[arg(short, long = "key", value_name = "KEYFILE")]
     key_files: Vec<PathBuf>,
+    /// The file of an identity, as keygen --identity or age-keygen makes it; can be repeated
+    /// [default: $PALLADION_IDENTITY_FILE, or ~/.config/palladion/identity]
+    #[arg(short, long = "identity", value_name = "IDENTITYFILE")]
+    identity_files: Vec<PathBuf>,
     /// Ask for a passphrase
     #[arg(short, long)]
     passphrase: bool,
@@ -231,9 +306,9 @@ impl RingArgs {
         self.max_kdf_memory.map_or_else(KdfLimits::default, KdfLimits::with_memory)
     }
 
-    /// Empty means the default key file, or a passphrase to ask for.
+    /// Empty means the default key file or identity file, or a passphrase to ask for.
     pub fn given(&self) -> Vec<Given<'_>> {
-        given(&self.key_files, &self.passphrase_file, self.passphrase)
+        given(&self.key_files, &self.identity_files, &self.passphrase_file, self.passphrase)
     }
 }
 
@@ -245,8 +320,10 @@ impl RingArgs {
 /// the format in docs/file-format.md.
 ///
 /// With several keys or passphrases, any one of them opens the file: it has a key slot for each.
-/// Such a file does not prove who wrote it: anyone who can open it could have. To see and change
-/// the slots, use palladion slots and palladion rewrap.
+/// With -r, -R or -i, it is for others or for you: the identities of the recipients open it, and
+/// nothing else does, unless -k or -p names more. Such a file does not prove who wrote it: anyone
+/// who can open it could have, and so could anyone who has the public key. To see and change the
+/// slots, use palladion slots and palladion rewrap.
 ///
 /// With --recursive, each file in a directory is encrypted by itself. With -o OUT, OUT becomes a
 /// copy of the directory, as with cp -a: with permissions, dates and symbolic links, which are not
@@ -263,7 +340,9 @@ Examples:
   tar -I \"palladion encrypt\" -xf photos.tar.pld
   pass show backup | palladion encrypt -k - notes.txt
   palladion encrypt -p --kdf-memory 1G notes.txt
-  palladion encrypt -k my.key -k bob.key -p notes.txt")]
+  palladion encrypt -k my.key -k bob.key -p notes.txt
+  palladion encrypt -r \"$(cat bob.recipient)\" -i my.identity notes.txt
+  palladion encrypt -R team.recipients notes.txt")]
 pub struct EncryptArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -323,8 +402,9 @@ impl KdfArgs {
 /// umask allows. A pipe gets each piece as soon as it is verified, so wait for exit status 0 before
 /// you trust the end. Of several files, those that do not end in .pld are passed over.
 ///
-/// Without an option for it, each file takes what it needs: the default key, or a passphrase that
-/// you are asked for. With several keys or passphrases, each file takes the one that opens it.
+/// Without an option for it, each file takes what it needs: the default key, the default identity,
+/// or a passphrase that you are asked for. With several, each file takes the one that opens it. The
+/// passphrase of an identity file is asked for once a file needs it.
 ///
 /// With --recursive, each file in a directory is decrypted by itself, as palladion encrypt says.
 /// Names, permissions, dates and links are not authenticated: someone who can write to the
@@ -464,10 +544,14 @@ impl VerifyArgs {
 /// at its beginning and at its end. The command prints the kind of each slot, how often the slots
 /// were changed, and whether the copies are the same. It cannot say whose the slots are, and
 /// nothing of this is verified.
+///
+/// A slot for recipients is a small file of age: its line has the types of age's stanzas, and
+/// --extract writes it, for age or one of its libraries.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Example:
+Examples:
   palladion slots notes.txt.pld
+  palladion slots --extract 1 notes.txt.pld | age-inspect
 
 Exit status:
   4  a file is damaged or of another kind, or its two copies of the slots are not the same")]
@@ -475,6 +559,16 @@ pub struct SlotsArgs {
     /// Print an object in JSON for each file
     #[arg(long)]
     pub json: bool,
+    /// Write the age file in this slot of one file. Its content is the key of the file
+    #[arg(long, value_name = "N", conflicts_with = "json")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..))]
+    pub extract: Option<u8>,
+    /// The file to write with --extract [default or -: standard output]
+    #[arg(short, long, value_name = "OUT", requires = "extract")]
+    pub output: Option<PathBuf>,
+    /// Replace the output file if it exists
+    #[arg(short, long, requires = "output")]
+    pub force: bool,
     /// The files, which cannot be pipes
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
@@ -492,11 +586,21 @@ pub struct ToArgs {
     /// Make a slot for the passphrase in the first line of this file; can be repeated
     #[arg(long = "to-passphrase-file", id = "to_passphrase_file", value_name = "FILE")]
     passphrase_file: Vec<PathBuf>,
+    /// Make a slot for this recipient, age1…; can be repeated
+    #[arg(long = "to-recipient", id = "to_recipient", value_name = "RECIPIENT")]
+    recipients: Vec<String>,
+    /// Make a slot for the recipients in this file, one a line; can be repeated
+    #[arg(long = "to-recipients-file", id = "to_recipients_file", value_name = "FILE")]
+    recipients_files: Vec<PathBuf>,
 }
 
 impl ToArgs {
     pub fn given(&self) -> Vec<Given<'_>> {
-        given(&self.key_files, &self.passphrase_file, self.passphrase)
+        given(&self.key_files, &[], &self.passphrase_file, self.passphrase)
+    }
+
+    pub fn recipients(&self) -> RecipientArgs<'_> {
+        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files }
     }
 }
 
@@ -506,8 +610,9 @@ impl ToArgs {
 /// a crash leaves the old or the new secrets in force. A file whose slots need more room is written
 /// anew.
 ///
-/// The file then has exactly the slots that --to-key and --to-passphrase say, or with --add also
-/// those that it had. The other options say what opens it now, as for palladion decrypt.
+/// The file then has exactly the slots that --to-key, --to-passphrase and --to-recipient say, or
+/// with --add also those that it had. The other options say what opens it now, as for palladion
+/// decrypt.
 ///
 /// This does not lock anyone out who could open the file before: old copies of it open as before,
 /// and the key of its data stays the same. For that, encrypt it again.
@@ -517,6 +622,7 @@ Examples:
   palladion rewrap --add --to-key bob.key notes.txt.pld
   palladion rewrap -k old.key -k new.key --to-key new.key *.pld
   palladion rewrap -p --to-passphrase letter.txt.pld
+  palladion rewrap --add --to-recipient \"$(cat bob.recipient)\" notes.txt.pld
   palladion rewrap --repair notes.txt.pld
 
 Exit status:
@@ -533,6 +639,7 @@ pub struct RewrapArgs {
     /// Keep the slots that your secret opens, and write both copies of them again if they are not
     /// the same: one is damaged, or a change was interrupted
     #[arg(long, conflicts_with_all = ["add", "to_key", "to_passphrase", "to_passphrase_file"])]
+    #[arg(conflicts_with_all = ["to_recipient", "to_recipients_file"])]
     pub repair: bool,
     /// Also if no secret that opens the files now will open them afterwards
     #[arg(short, long)]

@@ -13,6 +13,7 @@ use crate::input::{Input, descriptor_of, has_links, has_lost_a_link, is_unchange
 use crate::naming::Naming;
 use crate::output::Output;
 use crate::progress::{Progress, label};
+use crate::sealed::Sealed;
 use crate::tree::{Found, Tree, is_unfinished};
 
 /// Does the work for each file and commits its output. `work` also gets what progress calls the
@@ -54,6 +55,7 @@ struct Counts {
     failed: usize,
     links: usize,
     hard_links: usize,
+    slots: usize,
     special: usize,
     /// Unfinished outputs of a command that was killed.
     unfinished: usize,
@@ -159,6 +161,14 @@ impl<'a> Batch<'a> {
                 "warning: a passphrase takes its time for each file, and there are many; a key \
                  file takes none (palladion keygen)",
             );
+        }
+    }
+
+    /// Says what a file with key slots does not prove, in directories only for the first.
+    pub fn note_slots(&mut self, sealed: &Sealed<'_>) {
+        self.counts.slots += usize::from(sealed.head.is_some());
+        if self.whole.is_none() || self.counts.slots == 1 {
+            sealed.note_slots();
         }
     }
 
@@ -269,6 +279,7 @@ impl<'a> Batch<'a> {
             (counts.failed, "failed"),
             (counts.links, "symbolic links copied"),
             (counts.hard_links, "with hard links, each now a file of its own"),
+            (counts.slots, "with key slots"),
             (counts.special, "left out"),
             (counts.unfinished, "unfinished (.palladion-*.tmp) left out"),
         ] {

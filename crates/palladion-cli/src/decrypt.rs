@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::ring::Ring;
 use crate::salvage::Found;
 use crate::sealed::{REPAIR, Sealed};
-use crate::values::Given;
+use crate::values::{Given, Kind};
 
 /// What `decrypt` does besides.
 #[derive(Default)]
@@ -34,15 +34,9 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
         let input =
             Input::open_as("name the files in it: palladion decrypt DIRECTORY/*.pld", path)?;
         input.begin();
-        let sealed = Sealed::read(input.reader(), &input.name, "export")?;
+        let sealed = Sealed::read_input(&input, "export", options.salvage)?;
         ring.check(&sealed)?;
-        if options.salvage && sealed.head.is_some() {
-            let message = format!("{}: a file with key slots cannot be salvaged", input.name);
-            return Err(
-                Failure::new(message).hint("palladion cat writes the parts of it that are intact")
-            );
-        }
-        if sealed.takes_passphrase() {
+        if sealed.takes(Kind::Passphrase) {
             batch.expect_passphrase();
         }
         let output = naming.open(&input, &ring.files(), path)?;
@@ -57,7 +51,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
                 decryptor = decryptor.threads(threads);
             }
             // A wrong secret is noticed before anything after the header is read.
-            let file = sealed.header.as_slice().chain(input.reader());
+            let file = sealed.start(secret, &options.limits).chain(input.reader());
             match &mut sink {
                 Some(sink) => decryptor
                     .salvage(file, |offset, text| {
@@ -76,7 +70,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
                 }
             }
         })?;
-        sealed.note_slots();
+        batch.note_slots(&sealed);
         match salvaged {
             Some(salvaged) => conclude(salvaged, &input, output),
             None => Ok((output, After::of(path.filter(|_| in_out.rm), input))),

@@ -1,5 +1,6 @@
 //! `encrypt`.
 
+use palladion_file::slots::NewSlot;
 use palladion_file::{Encryptor, Error, KdfLimits};
 
 use crate::args::EncryptArgs;
@@ -9,8 +10,10 @@ use crate::impatient::Impatient;
 use crate::input::{Input, check_one_of};
 use crate::keys::Source;
 use crate::naming::Naming;
+use crate::recipients::Addressees;
 use crate::ring::allowing;
 use crate::terminal;
+use crate::values::Kind;
 
 /// `encrypt`.
 pub fn run(args: &EncryptArgs) -> Result<()> {
@@ -18,7 +21,12 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
     let _hidden = terminal::Hidden;
     let EncryptArgs { secret, in_out, .. } = args;
     let naming = Naming::encrypted(in_out)?;
-    let mut sources = Source::open_new(&secret.given(), in_out.reads_standard_input())?;
+    let is_standard_input = in_out.reads_standard_input();
+    let mut sources = match &secret.given()[..] {
+        [] if !secret.recipients().are_none() => Vec::new(),
+        given => Source::open_new(given, is_standard_input)?,
+    };
+    let addressees = Addressees::new(secret.recipients(), &mut sources, is_standard_input)?;
     let kdf = args.kdf.given();
     let has_passphrase = sources.iter().any(Source::is_passphrase);
     if kdf.is_some() && !has_passphrase {
@@ -44,15 +52,17 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
             source.secret().map_err(Failure::of_all_files)?;
             source.refuse(&input)?;
         }
-        let secrets = sources.iter_mut().map(Source::secret).collect::<Result<Vec<_>>>()?;
+        let secrets = sources.iter_mut().filter(|source| source.kind() != Kind::Identity);
+        let secrets = secrets.map(Source::secret).collect::<Result<Vec<_>>>()?;
         let kdf = kdf.unwrap_or_default();
-        let slots =
-            secrets.iter().map(|secret| secret.new_slot(kdf)).collect::<Result<Vec<_>>>()?;
+        let slots = secrets.iter().map(|secret| secret.new_slot(kdf));
+        let slots = slots.chain(addressees.iter().map(|all| Ok(NewSlot::Age(all))));
+        let slots = slots.collect::<Result<Vec<_>>>()?;
         input.begin();
         let mut progress = batch.progress(input.len, label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
-        let encryptor = match secrets[..] {
-            [secret] if !args.slots => Encryptor::new(secret.borrow()?),
+        let encryptor = match (&secrets[..], &addressees) {
+            ([secret], None) if !args.slots => Encryptor::new(secret.borrow()?),
             _ => Encryptor::with_slots(&slots),
         };
         let mut encryptor = encryptor

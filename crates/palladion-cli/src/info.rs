@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use palladion_file::sans_io::Layout;
-use palladion_file::slots::SlotKind;
+use palladion_file::slots::{Head, Slot, SlotKind};
 use palladion_file::{KdfParams, VERSION};
+use palladion_recipients::stanza_types;
 
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Result, for_each};
@@ -65,7 +66,10 @@ impl<'a> Facts<'a> {
     fn to_text(&self) -> String {
         let sealed = self.sealed;
         let known = |number: Option<u64>| number.map_or("unknown".into(), |n| n.to_string());
-        let secrets: Vec<_> = sealed.secrets.iter().map(text_of).collect();
+        let secrets: Vec<_> = match &sealed.head {
+            Some(head) => head.slots().iter().map(text_of_slot).collect(),
+            None => sealed.secrets.iter().map(text_of).collect(),
+        };
         let slots = match &sealed.head {
             Some(head) => format!("key slots:   {}\n", head.slots().len()),
             None => String::new(),
@@ -95,7 +99,13 @@ impl<'a> Facts<'a> {
             ("algorithm", &json(sealed.algorithm.name().as_bytes())),
             ("chunk_size", &sealed.chunk_size.bytes().to_string()),
             ("key_slots", &known(slots)),
-            ("secrets", &json_of(&sealed.secrets)),
+            (
+                "secrets",
+                &sealed
+                    .head
+                    .as_ref()
+                    .map_or_else(|| format!("[{}]", json_of(&sealed.secrets[0])), json_of_slots),
+            ),
             ("size", &known(self.size())),
             ("chunks", &known(self.chunks())),
             ("on_disk", &known(self.on_disk)),
@@ -104,8 +114,24 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What opens a file, or a slot of it.
-pub fn text_of(secret: &SlotKind) -> String {
+/// What opens a slot.
+pub fn text_of_slot(slot: &Slot) -> String {
+    let types = recipient_types(slot);
+    match types.is_empty() {
+        true => text_of(&slot.kind()),
+        false => format!("age ({})", types.join(", ")),
+    }
+}
+
+/// The types of the recipients of a slot of age.
+fn recipient_types(slot: &Slot) -> Vec<&str> {
+    let is_age = slot.kind() == SlotKind::Age;
+    let types = is_age.then(|| stanza_types(slot.body()).ok());
+    types.flatten().unwrap_or_default()
+}
+
+/// What opens a file.
+fn text_of(secret: &SlotKind) -> String {
     match secret {
         SlotKind::Key => "key".into(),
         SlotKind::Passphrase(kdf) => format!("passphrase ({})", cost(kdf)),
@@ -114,9 +140,22 @@ pub fn text_of(secret: &SlotKind) -> String {
     }
 }
 
-/// The same as a list of objects.
-pub fn json_of(secrets: &[SlotKind]) -> String {
-    let objects = secrets.iter().map(|secret| match secret {
+/// The slots as a list of objects.
+pub fn json_of_slots(head: &Head) -> String {
+    let objects = head.slots().iter().map(|slot| match slot.kind() {
+        SlotKind::Age => {
+            let types = recipient_types(slot);
+            let types: Vec<_> = types.iter().map(|kind| json(kind.as_bytes())).collect();
+            format!(r#"{{"kind":"age","recipients":[{}]}}"#, types.join(","))
+        }
+        other => json_of(&other),
+    });
+    format!("[{}]", objects.collect::<Vec<_>>().join(","))
+}
+
+/// What opens a file as an object.
+fn json_of(secret: &SlotKind) -> String {
+    match secret {
         SlotKind::Passphrase(kdf) => format!(
             r#"{{"kind":"passphrase","kdf":"Argon2id","memory":{},"passes":{},"lanes":{}}}"#,
             u64::from(kdf.memory_kib()) * 1024,
@@ -124,8 +163,7 @@ pub fn json_of(secrets: &[SlotKind]) -> String {
             kdf.lanes(),
         ),
         other => format!(r#"{{"kind":"{}"}}"#, text_of(other)),
-    });
-    format!("[{}]", objects.collect::<Vec<_>>().join(","))
+    }
 }
 
 /// The cost of a passphrase.

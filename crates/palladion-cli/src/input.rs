@@ -46,7 +46,7 @@ impl RandomAccess {
     /// Takes standard input, which must be a file that nobody has read from.
     pub fn standard_input(no_pipe: &str) -> Result<Self> {
         let input = Input::open_as("name a file in it", None)?;
-        if input.len.is_none() || input.len != input.metadata.as_ref().map(Metadata::len) {
+        if !input.is_whole_file() {
             return Err(no_random_access(&input.name, no_pipe));
         }
         let Input { file, name, identity, .. } = input;
@@ -205,6 +205,11 @@ impl Input {
     pub fn reader(&self) -> Reader<'_> {
         let is_console = cfg!(windows) && self.descriptor == Some(0) && self.file.is_terminal();
         Reader { file: Waiting(&self.file), is_console }
+    }
+
+    /// Returns whether it is a regular file of which nothing was read.
+    pub fn is_whole_file(&self) -> bool {
+        self.len.is_some() && self.len == self.metadata.as_ref().map(Metadata::len)
     }
 
     /// Returns whether it is a regular file.

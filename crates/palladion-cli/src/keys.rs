@@ -7,16 +7,18 @@ use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use palladion_file::slots::NewSlot;
-use palladion_file::{KdfParams, KeyFileError, Keyring, MasterKey, Passphrase, Secret};
+use palladion_file::{KdfLimits, KdfParams, KeyFileError, Keyring, MasterKey, Passphrase, Secret};
 use palladion_output::{Identity, descriptor, open_to_others, refuse_inputs};
+use palladion_recipients::{self as recipients, Error, IdentityFile, Protected};
 use zeroize::Zeroizing;
 
+use crate::age::{Opener, failure, shortened};
 use crate::args::{FingerprintArgs, KeygenArgs};
 use crate::failure::{Failure, Result, for_each, note, quoted, tell};
 use crate::input::{Input, check_one_of, is_standard, is_standard_input};
 use crate::output::{Access, Output};
 use crate::text::{is_utf16, without_mark};
-use crate::values::{Given, Kind, RawFormat};
+use crate::values::{Given, Kind, RawFormat, in_units};
 use crate::words::spoken;
 use crate::{hex, streams, terminal};
 
@@ -37,6 +39,7 @@ pub enum OwnSecret {
         /// Whether its file could also hold a key of 32 bytes that all are hexadecimal digits.
         guessed: bool,
     },
+    Identities(Opener),
     Passphrase(Passphrase),
 }
 
@@ -44,6 +47,9 @@ impl OwnSecret {
     /// Copies the secret to open a Palladion file, with key slots or without.
     pub fn keyring(&self) -> Result<Keyring> {
         let keyring = Keyring::default().open_slots();
+        if let Self::Identities(opener) = self {
+            return Ok(keyring.unlock(opener.clone()));
+        }
         Ok(match self.borrow()? {
             Secret::Passphrase(passphrase) => keyring.passphrase(passphrase.clone()),
             Secret::Key(key) => keyring.key(key.clone()),
@@ -64,7 +70,9 @@ impl OwnSecret {
         match self {
             OwnSecret::Passphrase(passphrase) => Ok(NewSlot::Passphrase(passphrase, kdf)),
             OwnSecret::Key(key) => Ok(NewSlot::Key(key)),
-            OwnSecret::RawKey { .. } => Err(Failure::usage("a key slot cannot hold a raw key")),
+            OwnSecret::RawKey { .. } | OwnSecret::Identities(_) => {
+                Err(Failure::usage("a key slot holds a key or a passphrase"))
+            }
         }
     }
 
@@ -72,8 +80,8 @@ impl OwnSecret {
     pub fn borrow(&self) -> Result<Secret<'_>> {
         match self {
             OwnSecret::Key(key) => Ok(key.into()),
-            OwnSecret::RawKey { .. } => Err(Failure::usage(
-                "a Palladion file cannot use a raw key: give a key file or a passphrase",
+            OwnSecret::RawKey { .. } | OwnSecret::Identities(_) => Err(Failure::usage(
+                "only a key file or a passphrase can be the one secret of a Palladion file",
             )),
             OwnSecret::Passphrase(passphrase) => Ok(passphrase.into()),
         }
@@ -82,16 +90,50 @@ impl OwnSecret {
 
 /// `keygen`.
 pub fn generate(args: &KeygenArgs) -> Result<()> {
-    let key = MasterKey::generate().map_err(|error| Failure::new(error.to_string()))?;
+    let failed = |error: &dyn std::error::Error| Failure::new(error.to_string());
+    if !args.identity {
+        let key = MasterKey::generate().map_err(|error| failed(&error))?;
+        return write_new(args, Kind::Key, key.to_key_file().as_bytes(), |path| {
+            note(&format!("created the key file {path}; keep a copy in a safe place"));
+            note(&format!("fingerprint of the key: {}", key.fingerprint()));
+        })
+        .map(drop);
+    }
+    let identity = match args.pq {
+        true => recipients::Identity::generate_hybrid(),
+        false => recipients::Identity::generate(),
+    };
+    let identity = identity.map_err(|error| failed(&error))?;
+    let recipient = identity.recipient();
+    let secret = identity.to_text();
+    let text = Zeroizing::new(format!("# public key: {recipient}\n{}\n", *secret));
+    let _hidden = terminal::Hidden;
+    let text = match args.passphrase {
+        true => Protected::create(&text, &ask(true, None)?).map_err(|error| failed(&error))?,
+        false => text.as_bytes().to_vec(),
+    };
+    let text = Zeroizing::new(text);
+    let goes_to_file = write_new(args, Kind::Identity, &text, |path| {
+        note(&format!("created the identity file {path}; keep it secret, and a copy of it safe"));
+        note("its recipient, for those who encrypt for you:");
+    })?;
+    if goes_to_file { streams::print(format!("{recipient}\n")) } else { Ok(()) }
+}
+
+/// Writes a new secret, and says what `notes` say about its file. Returns whether there is one,
+/// instead of standard output.
+fn write_new(args: &KeygenArgs, kind: Kind, text: &[u8], notes: impl FnOnce(&str)) -> Result<bool> {
     let path = match &args.output {
         Some(path) => path.clone(),
-        None => default_key_file()?,
+        None => default_file(kind)?,
     };
-    let is_new_default = args.output.is_none() && !is_standard(Some(&path));
+    let is_standard = is_standard(Some(&path));
+    let is_new_default = args.output.is_none() && !is_standard;
     if is_new_default {
         if !args.force && fs::symlink_metadata(&path).is_ok() {
+            let Words { name, option, .. } = words(kind);
             return Err(Failure::new(format!("{} already exists", quoted(&path)))
-                .hint("use it, or create another key file with -o KEYFILE"));
+                .hint(format!("use it, or create another {name} file with -o {option}")));
         }
         create_folder(&path)?;
     }
@@ -104,16 +146,14 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
         tell(&format!("warning: other users can {what} the file that the key is written to"));
         tell("hint: use keygen -o KEYFILE, or make the file private");
     }
-    let written = output.writer().write_all(key.to_key_file().as_bytes());
+    let written = output.writer().write_all(text);
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(true)?;
     // Scripts that name a file want no message.
-    if is_new_default || !is_standard(Some(&path)) && io::stderr().is_terminal() {
-        let (path, fingerprint) = (quoted(&path), key.fingerprint());
-        note(&format!("created the key file {path}; keep a copy in a safe place"));
-        note(&format!("fingerprint of the key: {fingerprint}"));
+    if is_new_default || !is_standard && io::stderr().is_terminal() {
+        notes(&quoted(&path));
     }
-    Ok(())
+    Ok(!is_standard)
 }
 
 /// Copies a file that a key will replace to a new file beside it, `key.old-1` for `key`: it may be
@@ -163,7 +203,8 @@ fn keep_old(path: &Path) -> Result<()> {
 
 /// `fingerprint`.
 pub fn fingerprint(args: &FingerprintArgs) -> Result<()> {
-    let default = if args.files.is_empty() { vec![existing_default(false)?] } else { Vec::new() };
+    let default =
+        if args.files.is_empty() { vec![existing_default(Kind::Key, false)?] } else { Vec::new() };
     for_each(args.files.iter().chain(&default), |path| {
         check_one_of(args.files.len(), Some(path))?;
         let mut source = Source::open(Some((Kind::Key, Some(path))), false, false)?;
@@ -175,10 +216,27 @@ pub fn fingerprint(args: &FingerprintArgs) -> Result<()> {
     })
 }
 
-/// The key file to use if the command line names none.
-fn default_key_file() -> Result<PathBuf> {
+/// How messages call a kind of secret, and where it is if the command line does not say.
+struct Words {
+    name: &'static str,
+    option: &'static str,
+    variable: &'static str,
+}
+
+fn words(kind: Kind) -> Words {
+    let [name, option, variable] = match kind {
+        Kind::Identity => ["identity", "IDENTITYFILE", "PALLADION_IDENTITY_FILE"],
+        Kind::Passphrase => ["passphrase", "", ""],
+        Kind::Key | Kind::RawKey(_) => ["key", "KEYFILE", "PALLADION_KEY_FILE"],
+    };
+    Words { name, option, variable }
+}
+
+/// The file of a key or an identity to use if the command line names none.
+fn default_file(kind: Kind) -> Result<PathBuf> {
+    let Words { name, option, variable } = words(kind);
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    if let Some(path) = set("PALLADION_KEY_FILE") {
+    if let Some(path) = set(variable) {
         return Ok(path);
     }
     let folder = match cfg!(windows) {
@@ -188,10 +246,17 @@ fn default_key_file() -> Result<PathBuf> {
             home.map(|home| home.join(".config"))
         }),
     };
-    folder.map(|folder| folder.join("palladion").join("key")).ok_or_else(|| {
-        Failure::usage("no home directory for the default key file")
-            .hint("name a key file with -k KEYFILE or PALLADION_KEY_FILE=KEYFILE")
+    folder.map(|folder| folder.join("palladion").join(name)).ok_or_else(|| {
+        Failure::usage(format!("no home directory for the default {name} file")).hint(format!(
+            "name a {name} file with -{} {option} or {variable}={option}",
+            flag(kind)
+        ))
     })
+}
+
+/// The option for a kind of secret.
+fn flag(kind: Kind) -> char {
+    if kind == Kind::Identity { 'i' } else { 'k' }
 }
 
 /// Creates the folder of a file, closed to other users, if there is none.
@@ -211,8 +276,12 @@ pub struct Source {
     is_new: bool,
     /// The file that the prompt names.
     asked_for: Option<String>,
+    /// The path of its file, as the command line says it.
+    path: Option<PathBuf>,
     file: Option<Input>,
     secret: Option<OwnSecret>,
+    /// What the passphrase of an identity file may cost.
+    limits: KdfLimits,
 }
 
 impl Source {
@@ -223,12 +292,11 @@ impl Source {
         data_is_standard_input: bool,
         is_new: bool,
     ) -> Result<Self> {
-        let default = match given {
-            Some(_) => PathBuf::new(),
-            None => existing_default(is_new)?,
+        let Some((kind, path)) = given else {
+            return Self::open_default(Kind::Key, data_is_standard_input, is_new);
         };
-        let (kind, path) = given.unwrap_or((Kind::Key, Some(&default)));
-        let mut source = Self { kind, is_new, asked_for: None, file: None, secret: None };
+        let mut source = Self::new(kind, is_new);
+        source.path = path.map(Path::to_path_buf);
         let no_directory = format!("name the {} file in it", source.name());
         if path.is_some_and(|path| is_standard_input(Some(path))) && data_is_standard_input {
             let message =
@@ -236,8 +304,81 @@ impl Source {
             return Err(Failure::usage(message)
                 .hint(format!("name the file to read, or the {} file", source.name())));
         }
-        source.file = path.map(|path| Input::open_as(&no_directory, Some(path))).transpose()?;
+        let opened = path.map(|path| Input::open_as(&no_directory, Some(path))).transpose();
+        source.file = opened.map_err(|failure| match path.and_then(Path::to_str) {
+            Some(path) if kind == Kind::Identity && path.starts_with("age1") => {
+                failure.hint("it is a recipient: to encrypt for it, use -r RECIPIENT")
+            }
+            Some(path) if kind == Kind::Identity && path.starts_with("AGE-SECRET-KEY-") => {
+                Failure::usage("-i takes the name of a file, not the identity itself").hint(
+                    "put it into a file that only you can read; it may now be in the history of \
+                     your shell",
+                )
+            }
+            _ => failure,
+        })?;
         Ok(source)
+    }
+
+    /// Opens the default file of a kind.
+    pub fn open_default(kind: Kind, data_is_standard_input: bool, is_new: bool) -> Result<Self> {
+        let path = existing_default(kind, is_new)?;
+        Self::open(Some((kind, Some(&path))), data_is_standard_input, is_new)
+    }
+
+    fn new(kind: Kind, is_new: bool) -> Self {
+        let limits = KdfLimits::default();
+        Self { kind, is_new, asked_for: None, path: None, file: None, secret: None, limits }
+    }
+
+    /// Reads a file of identities. If it has a passphrase, the user is asked for it.
+    fn read_identities(&self, file: &Input) -> Result<OwnSecret> {
+        let bytes = read(file, false, LONGEST)?;
+        if is_utf16(&bytes) {
+            return Err(not_utf8(file, &bytes));
+        }
+        let failed = |error: &Error| {
+            let failure = failure(Some(&file.name), error);
+            match error {
+                _ if bytes.starts_with(KEY_MARK) => {
+                    failure.hint("it is a key file: use -k KEYFILE")
+                }
+                Error::Line(_, error) if **error == Error::RecipientAsIdentity => {
+                    failure.hint("it is a recipients file: to encrypt for them, use -R FILE")
+                }
+                Error::TooCostly { memory_kib, .. } => failure.hint(format!(
+                    "if you trust it, use --max-kdf-memory {}",
+                    in_units(u32::try_from(*memory_kib).unwrap_or(u32::MAX))
+                )),
+                _ => failure,
+            }
+        };
+        let identities = match IdentityFile::parse(without_mark(&bytes)) {
+            Ok(IdentityFile::Plain(identities)) => private(file, "-i").map(|()| identities)?,
+            Ok(IdentityFile::Protected(protected)) => {
+                protected.check(&self.limits).map_err(|error| failed(&error))?;
+                let mut tries = 1;
+                loop {
+                    let passphrase = ask(false, Some(&file.name)).map_err(|failure| {
+                        failure.hint("decrypt the identity file first: age -d IDENTITYFILE")
+                    })?;
+                    match protected.open(&passphrase, &self.limits) {
+                        Err(Error::WrongPassphrase) if tries < MOST_TRIES => {
+                            tell(&format!("{}: wrong passphrase, try again", file.name));
+                            tries += 1;
+                        }
+                        opened => break opened.map_err(|error| failed(&error))?,
+                    }
+                }
+            }
+            Err(error) => match (&self.path, file.descriptor) {
+                (Some(path), None) if error.is_unsupported() => {
+                    return Ok(OwnSecret::Identities(Opener::Program(path.clone())));
+                }
+                _ => return Err(failed(&error)),
+            },
+        };
+        Ok(OwnSecret::Identities(Opener::Identities(identities)))
     }
 
     /// Opens the sources of secrets for new files; none given means the default key file.
@@ -251,16 +392,29 @@ impl Source {
 
     /// A passphrase for an existing file, which the user types now. The prompt calls it `name`.
     pub fn typed(name: &str) -> Result<Self> {
-        let asked_for = Some(name.to_string());
-        let mut source =
-            Self { kind: Kind::Passphrase, is_new: false, asked_for, file: None, secret: None };
+        let mut source = Self::new(Kind::Passphrase, false);
+        source.asked_for = Some(name.to_string());
         source.secret()?;
         Ok(source)
     }
 
+    /// Limits what the passphrase of an identity file may cost.
+    pub fn limit(mut self, limits: KdfLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// Returns how messages call it.
     pub fn name(&self) -> &'static str {
-        if self.kind == Kind::Passphrase { "passphrase" } else { "key" }
+        words(self.kind).name
     }
 
     /// Its file as an input, which no output may replace, with its name in messages.
@@ -288,6 +442,10 @@ impl Source {
             Some(OwnSecret::Key(key)) => Some(format!("key {}", key.fingerprint())),
             Some(OwnSecret::Passphrase(passphrase)) if passphrase.is_empty() => {
                 Some("an empty passphrase".into())
+            }
+            Some(OwnSecret::Identities(Opener::Identities(identities))) => {
+                let all = identities.as_slice().iter().map(|own| shortened(&own.recipient()));
+                Some(format!("the identity of {}", all.collect::<Vec<_>>().join(" and of ")))
             }
             _ => None,
         }
@@ -332,6 +490,7 @@ impl Source {
         let passphrase = match (&self.file, self.kind) {
             (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
             (Some(file), Kind::RawKey(format)) => return read_raw_key(file, format),
+            (Some(file), Kind::Identity) => return self.read_identities(file),
             (Some(file), Kind::Passphrase) => first_line(file, self.is_new)?,
             (None, _) => ask(self.is_new, self.asked_for.as_deref())?,
         };
@@ -339,20 +498,24 @@ impl Source {
     }
 }
 
-/// The default key file, if there is one.
-fn existing_default(is_new: bool) -> Result<PathBuf> {
-    let path = default_key_file()?;
+/// The default file of a key or an identity, if there is one.
+pub fn existing_default(kind: Kind, is_new: bool) -> Result<PathBuf> {
+    let path = default_file(kind)?;
     // Other errors are reported when it is opened.
     match fs::metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !is_standard(Some(&path)) => {
+            let Words { name, option, variable } = words(kind);
             let message =
-                format!("no key given, and there is no default key file {}", quoted(&path));
-            Err(Failure::usage(message).hint(match is_new {
+                format!("no {name} given, and there is no default {name} file {}", quoted(&path));
+            let hint = match is_new {
                 true => {
                     "use -k KEYFILE, or -p for a passphrase; for a first key, run palladion keygen"
                 }
-                false => "name the key with -k KEYFILE or PALLADION_KEY_FILE=KEYFILE",
-            }))
+                false => {
+                    &format!("name the {name} with -{} {option} or {variable}={option}", flag(kind))
+                }
+            };
+            Err(Failure::usage(message).hint(hint))
         }
         _ => Ok(path),
     }
@@ -360,11 +523,8 @@ fn existing_default(is_new: bool) -> Result<PathBuf> {
 
 /// Reads a key file. Fails if other users can read it.
 fn read_key(input: &Input) -> Result<MasterKey> {
-    let bytes = read(input, false)?;
-    let text = match std::str::from_utf8(&bytes) {
-        Ok(text) if !is_utf16(&bytes) => text,
-        _ => return Err(not_utf8(input, &bytes)),
-    };
+    let text = read_text(input, LONGEST)?;
+    let text = text.as_str();
     let key = MasterKey::from_key_file(text).map_err(|error| {
         let failure = Failure::new(format!("{}: {error}", input.name));
         failure.hint(match error {
@@ -372,7 +532,10 @@ fn read_key(input: &Input) -> Result<MasterKey> {
                 "use a copy of it, or if you changed the key, remove the line \"# check:\""
             }
             _ if text.contains("palladion-key-") => "the key file is damaged: use a copy of it",
-            _ if text.contains("AGE-SECRET-KEY-1") => "it is a key of age: use age with it",
+            _ if text.contains("AGE-SECRET-KEY-") => "it is an identity file: use -i IDENTITYFILE",
+            _ if text.trim_start().starts_with("age1") => {
+                "it is a recipients file: use -R FILE, to encrypt"
+            }
             _ if hex::decode(text.trim_ascii().as_bytes()).is_some() => {
                 "a key file of palladion keygen begins with palladion-key-1; palladion raf takes \
                  other keys, with --raw-key"
@@ -390,7 +553,7 @@ fn holds(input: &Input, key: &MasterKey) -> Result<bool> {
     }
     let failed = |error| Failure::io("read", &input.name, &error);
     let start = (&input.file).stream_position().map_err(failed)?;
-    let bytes = read(input, false)?;
+    let bytes = read(input, false, LONGEST)?;
     (&input.file).seek(SeekFrom::Start(start)).map_err(failed)?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     Ok(MasterKey::from_key_file(text).is_ok_and(|held| held == *key))
@@ -427,7 +590,7 @@ fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<OwnSecret> {
 /// The first line of a file, without its line end, `\n` or `\r\n`.
 fn first_line(input: &Input, new: bool) -> Result<Zeroizing<Vec<u8>>> {
     private(input, "--passphrase-file")?;
-    let text = read(input, true)?;
+    let text = read(input, true, LONGEST)?;
     let line = match text.iter().position(|&byte| byte == b'\n') {
         Some(end) => text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]),
         None => &text,
@@ -471,11 +634,21 @@ fn private(input: &Input, option: &str) -> Result<()> {
     Err(Failure::new(format!("other users can {what} {}", input.name)).hint(hint))
 }
 
+/// Reads a text file of at most `longest` bytes.
+pub fn read_text(input: &Input, longest: usize) -> Result<Zeroizing<String>> {
+    let mut bytes = read(input, false, longest)?;
+    if is_utf16(&bytes) || std::str::from_utf8(&bytes).is_err() {
+        return Err(not_utf8(input, &bytes));
+    }
+    let text = String::from_utf8(std::mem::take(&mut *bytes));
+    Ok(Zeroizing::new(text.expect("it is UTF-8")))
+}
+
 /// Reads a whole file, or its beginning up to the first line end.
-fn read(input: &Input, line: bool) -> Result<Zeroizing<Vec<u8>>> {
+fn read(input: &Input, line: bool, longest: usize) -> Result<Zeroizing<Vec<u8>>> {
     input.begin();
     // Large enough from the start: growing would leave copies in freed memory.
-    let mut bytes = Zeroizing::new(vec![0; LONGEST + 1]);
+    let mut bytes = Zeroizing::new(vec![0; longest + 1]);
     let mut len = 0;
     while len < bytes.len() && !(line && bytes[..len].contains(&b'\n')) {
         match input.reader().read(&mut bytes[len..]) {
@@ -485,8 +658,8 @@ fn read(input: &Input, line: bool) -> Result<Zeroizing<Vec<u8>>> {
             Err(error) => return Err(Failure::io("read", &input.name, &error)),
         }
     }
-    if len > LONGEST && !(line && bytes[..len].contains(&b'\n')) {
-        let message = format!("{} is longer than {} KiB", input.name, LONGEST / 1024);
+    if len > longest && !(line && bytes[..len].contains(&b'\n')) {
+        let message = format!("{} is longer than {} KiB", input.name, longest / 1024);
         return Err(Failure::new(message).hint("check that it is the right file"));
     }
     bytes.truncate(len);

@@ -3,6 +3,7 @@
 //! A thin layer over the libraries: the formats and the threads are in `palladion-file` and
 //! `palladion-raf`, the ciphers in `palladion`.
 
+mod age;
 mod args;
 mod backends;
 mod batch;
@@ -24,6 +25,7 @@ mod pages;
 mod pieces;
 mod progress;
 mod raf;
+mod recipients;
 mod rewrap;
 mod ring;
 mod salvage;
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Keygen(args) => keys::generate(&args),
         Command::Fingerprint(args) => keys::fingerprint(&args),
+        Command::Recipient(args) => recipients::print(&args.files),
         Command::Encrypt(args) if args.decrypt => {
             let options = Options::default();
             decrypt::run(&args.secret.given(), &options, &args.in_out)
@@ -71,7 +74,7 @@ fn main() -> ExitCode {
         }
         Command::Cat(args) => cat::run(&args),
         Command::Info(args) => info::run(&args),
-        Command::Slots(args) => slots::list(&args),
+        Command::Slots(args) => slots::run(&args),
         Command::Rewrap(args) => rewrap::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Mac(args) => mac::run(&args),

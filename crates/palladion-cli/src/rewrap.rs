@@ -1,16 +1,19 @@
 //! `rewrap`.
 
 use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use palladion_file::slots::{Head, NewSlot, Rewrap, Slot};
+use palladion_file::slots::{Head, NewSlot, Rewrap, Slot, SlotKind};
 use palladion_file::{Error, KdfLimits, Keyring};
+use palladion_recipients::{check_mixing, stanza_types};
 
 use crate::args::RewrapArgs;
 use crate::failure::{Failure, Result, for_each, note};
 use crate::input::is_unchanged;
 use crate::keys::Source;
 use crate::output::{Access, Output};
+use crate::recipients::Addressees;
 use crate::ring::Ring;
 use crate::sealed::Sealed;
 use crate::{slots, terminal};
@@ -19,16 +22,19 @@ use crate::{slots, terminal};
 pub fn run(args: &RewrapArgs) -> Result<()> {
     let _hidden = terminal::Hidden;
     let given = args.to.given();
-    if given.is_empty() && !args.repair {
-        return Err(Failure::usage("expected what shall open the files")
-            .hint("use --to-key or --to-passphrase, or --repair to keep the slots"));
+    let recipients = args.to.recipients();
+    if given.is_empty() && recipients.are_none() && !args.repair {
+        return Err(Failure::usage("expected what shall open the files").hint(
+            "use --to-key, --to-passphrase or --to-recipient, or --repair to keep the slots",
+        ));
     }
     let limits = args.ring.kdf_limits();
     let mut ring = Ring::open(&args.ring.given(), false, limits)?;
-    let mut sources = match args.repair {
+    let mut sources = match given.is_empty() {
         true => Vec::new(),
         false => Source::open_new(&given, false)?,
     };
+    let addressees = Addressees::new(recipients, &mut [], false)?;
     let kdf = args.kdf.given();
     if kdf.is_some() && !sources.iter().any(Source::is_passphrase) {
         return Err(Failure::usage("--kdf-memory and --kdf-passes are for a new passphrase")
@@ -43,11 +49,16 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         keeps_user = keeps_user || ring.holds(secret)?;
         new.push((secret.new_slot(kdf.unwrap_or_default())?, secret.keyring()?));
     }
+    if let Some(addressees) = &addressees {
+        keeps_user = keeps_user || ring.holds_one_of(addressees)?;
+        // Whether a recipient has a slot already is known only to the recipient.
+        new.push((NewSlot::Age(addressees), Keyring::default()));
+    }
     if !keeps_user {
         let message = "none of the secrets that open the files now would open them afterwards";
         return Err(Failure::usage(message).hint(
             "to keep your own slot, use --add, or name your own key too; if the new secret is \
-             yours, name it also with -k or --passphrase-file, or use --force",
+             yours, name it also with -k, -i or --passphrase-file, or use --force",
         ));
     }
     let change = Change { args, new: &new, limits };
@@ -89,16 +100,17 @@ impl Change<'_> {
         let sealed = Sealed::of_copies(name, copies)
             .map_err(|error| Failure::file(&error, name, "the output"))?;
         ring.check(&sealed)?;
-        let no_room = ring.unlock(&sealed, name, |keyring| {
+        let copied_with = ring.unlock(&sealed, name, |keyring| {
             let plan = |rewrap: &Rewrap| rewrap.plan(self.slots(rewrap)?);
             match Rewrap::in_place(path, keyring, &self.limits, plan) {
                 Err(Error::NoRoomForSlots { room, .. }) if room < Head::MAX_LEN => {
                     Ok(Some(keyring.clone()))
                 }
+                Err(Error::Write(error)) if is_without_locks(&error) => Ok(Some(keyring.clone())),
                 done => done.map(|_| None),
             }
         })?;
-        no_room.map_or(Ok(()), |keyring| self.grow(path, name, &keyring))
+        copied_with.map_or(Ok(()), |keyring| self.copy(path, name, &keyring))
     }
 
     /// The slots that a file shall have.
@@ -112,11 +124,19 @@ impl Change<'_> {
                 slots.push(rewrap.lock(*new)?);
             }
         }
-        Ok(slots)
+        let age = slots.iter().filter(|slot| slot.kind() == SlotKind::Age);
+        let types = age.filter_map(|slot| stanza_types(slot.body()).ok()).flatten();
+        match check_mixing(types) {
+            Err(_) if !*repair => Err(Error::CannotChangeSlots(
+                "quantum-safe recipients (age1pq1…) cannot share a file with others: leave out \
+                 --add, and name all recipients again",
+            )),
+            _ => Ok(slots),
+        }
     }
 
-    /// Replaces a file by one with more room for slots.
-    fn grow(&self, path: &Path, name: &str, keyring: &Keyring) -> Result<()> {
+    /// Replaces a file by a new one, with room for more slots.
+    fn copy(&self, path: &Path, name: &str, keyring: &Keyring) -> Result<()> {
         let failed = |error| Failure::file(&error, name, name);
         let cannot = |error| Failure::io("read", name, &error);
         // It locks the file, so that nobody changes the slots meanwhile.
@@ -132,4 +152,14 @@ impl Change<'_> {
         }
         output.commit(false)
     }
+}
+
+/// Returns whether a file system cannot lock files. Then two commands could change one file at
+/// once, so each makes a new file.
+fn is_without_locks(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    if error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error()) {
+        return true; // of NFS without its service for locks
+    }
+    error.kind() == ErrorKind::Unsupported
 }

@@ -6,6 +6,7 @@ use palladion_output::Identity;
 use crate::failure::{Failure, Result, tell};
 use crate::input::is_standard_input;
 use crate::keys::{MOST_TRIES, OwnSecret, Source};
+use crate::recipients::Addressees;
 use crate::sealed::Sealed;
 use crate::terminal;
 use crate::values::{Given, Kind, in_units};
@@ -55,7 +56,10 @@ impl Ring {
                 .hint("name a file for each of the others"));
         }
         let files = given.iter().filter(|(_, path)| path.is_some());
-        let open = |given: &Given<'_>| Source::open(Some(*given), data_is_standard_input, false);
+        let open = |given: &Given<'_>| {
+            Source::open(Some(*given), data_is_standard_input, false)
+                .map(|source| source.limit(limits))
+        };
         Ok(Self {
             sources: files.map(open).collect::<Result<_>>()?,
             is_default: given.is_empty(),
@@ -79,6 +83,20 @@ impl Ring {
         Ok(false)
     }
 
+    /// Returns whether one of the identities given, or in the default file, is that of a recipient.
+    pub fn holds_one_of(&mut self, addressees: &Addressees) -> Result<bool> {
+        let default = Source::open_default(Kind::Identity, self.data_is_standard_input, false);
+        for source in self.sources.iter_mut().chain(&mut default.ok()) {
+            if source.kind() == Kind::Identity
+                && let OwnSecret::Identities(opener) = source.secret()?
+                && addressees.include(opener)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The files that hold the secrets, with their names in messages.
     pub fn files(&self) -> Vec<(&str, &Identity)> {
         self.sources.iter().filter_map(Source::as_input).collect()
@@ -88,19 +106,37 @@ impl Ring {
     /// much. Opens the default key file if it takes that. Call it before [`unlock`](Self::unlock).
     pub fn check(&mut self, sealed: &Sealed<'_>) -> Result<()> {
         let failed = |error| Failure::file(&error, sealed.name, "the output");
-        let (key, passphrase) = (sealed.takes_key(), sealed.takes_passphrase());
-        if self.is_default && key && !self.sources.iter().any(|source| !source.is_passphrase()) {
-            match Source::open(None, self.data_is_standard_input, false) {
-                Ok(source) => self.sources.push(source),
-                Err(failure) if !passphrase => return Err(failure),
-                Err(_) => {} // the user is asked for a passphrase
+        let mut missing = None;
+        for kind in [Kind::Key, Kind::Identity] {
+            let is_open = self.sources.iter().any(|source| source.kind() == kind);
+            if self.is_default && sealed.takes(kind) && !is_open {
+                match Source::open_default(kind, self.data_is_standard_input, false) {
+                    Ok(source) => self.sources.push(source.limit(self.limits)),
+                    Err(failure) => drop(missing.get_or_insert(failure)),
+                }
             }
         }
-        if self.fitting(sealed).next().is_none() && !(passphrase && self.asks) {
-            return Err(match (key, passphrase) {
-                (_, true) => failed(Error::NeedsPassphrase),
-                (true, _) => failed(Error::NeedsKey),
-                _ => failed(Error::NoSlot).hint("it has no slot for a key or a passphrase"),
+        let asks = sealed.takes(Kind::Passphrase) && self.asks;
+        if self.fitting(sealed).next().is_none() && !asks {
+            let takes = |kind| sealed.takes(kind);
+            let has_identity = self.sources.iter().any(|source| source.kind() == Kind::Identity);
+            return Err(match missing {
+                Some(failure) => failure,
+                None if takes(Kind::Identity) || has_identity => {
+                    let kinds = [
+                        (Kind::Key, "-k KEYFILE"),
+                        (Kind::Identity, "-i IDENTITYFILE"),
+                        (Kind::Passphrase, "-p"),
+                    ];
+                    let kinds = kinds.iter().filter(|(kind, _)| takes(*kind));
+                    let options: Vec<_> = kinds.map(|(_, option)| *option).collect();
+                    let message = "none of the secrets given is of a kind that opens it";
+                    Failure::wrong_key(format!("{}: {message}", sealed.name))
+                        .hint(format!("use {}", options.join(" or ")))
+                }
+                None if takes(Kind::Passphrase) => failed(Error::NeedsPassphrase),
+                None if takes(Kind::Key) => failed(Error::NeedsKey),
+                None => failed(Error::NoSlot).hint("it has no slot of a kind that is known"),
             });
         }
         // A slot that costs too much is left out: another may open the file.
@@ -112,9 +148,7 @@ impl Ring {
 
     /// The sources of secrets of the kinds that a file takes.
     fn fitting(&mut self, sealed: &Sealed<'_>) -> impl Iterator<Item = &mut Source> {
-        let (key, passphrase) = (sealed.takes_key(), sealed.takes_passphrase());
-        let fits = move |source: &Source| if source.is_passphrase() { passphrase } else { key };
-        self.sources.iter_mut().filter(move |source| fits(source))
+        self.sources.iter_mut().filter(move |source| sealed.takes(source.kind()))
     }
 
     /// Does the work with the secret that opens a file: tries one after the other until one is not
@@ -129,7 +163,12 @@ impl Ring {
         let (mut tries, mut wrong) = (Tries::default(), Error::WrongKey);
         while let Some(secret) = self.next(sealed, &mut tries)? {
             let done = match work(&secret.keyring()?) {
-                Err(error @ (Error::WrongKey | Error::WrongPassphrase | Error::NoSlot)) => {
+                Err(
+                    error @ (Error::WrongKey
+                    | Error::WrongPassphrase
+                    | Error::NoSlot
+                    | Error::Slot(_)),
+                ) => {
                     wrong = error;
                     continue;
                 }
@@ -155,7 +194,7 @@ impl Ring {
         let name = sealed.name;
         let known = self.fitting(sealed).count();
         if tries.sources == known {
-            if !(sealed.takes_passphrase() && self.asks && tries.asked < MOST_TRIES) {
+            if !(sealed.takes(Kind::Passphrase) && self.asks && tries.asked < MOST_TRIES) {
                 return Ok(None);
             }
             if tries.asked > 0 {

@@ -1,16 +1,18 @@
 //! The header of an encrypted file.
 
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 
 use palladion_file::sans_io::Layout;
 use palladion_file::slots::{Copies, Head, SlotKind};
 use palladion_file::{
-    Algorithm, ChunkSize, Error, HEADER_LEN, Info, KdfParams, MAGIC, SecretKind, Spare,
+    Algorithm, ChunkSize, Error, HEADER_LEN, Info, KdfLimits, KdfParams, Keyring, MAGIC, ReadAt,
+    SecretKind, Spare,
 };
 
-use crate::failure::{Failure, Result, note};
+use crate::failure::{Failure, Result, note, tell};
 use crate::foreign;
-use crate::input::RandomAccess;
+use crate::input::{Input, RandomAccess};
+use crate::values::Kind;
 
 /// What to do about a damaged head, or a spare that is not the same.
 pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE";
@@ -25,6 +27,8 @@ pub struct Sealed<'a> {
     pub secrets: Vec<SlotKind>,
     /// Its head, if it has key slots.
     pub head: Option<Head>,
+    /// Its spare, if that is intact and has other slots.
+    pub other: Option<Head>,
     /// The bytes that were read.
     pub header: Vec<u8>,
 }
@@ -55,11 +59,11 @@ impl<'a> Sealed<'a> {
                 Error::NotPalladion => {}
                 // Such a transfer changes the ends of lines in the magic.
                 Error::HeaderDamaged if header.get(10) == Some(&2) => {
-                    return failure.hint(format!("{REPAIR}, or read it with palladion cat"));
+                    return failure.hint("the file has a second copy: name it, in place of a pipe");
                 }
                 Error::HeaderDamaged if header.starts_with(&MAGIC) => {
                     let hint = "fetch it again, or restore a backup: without its first 128 bytes, \
-                                nothing can be read";
+                                nothing can be read; --salvage mends one byte of them";
                     return failure.hint(hint);
                 }
                 _ => return failure,
@@ -84,10 +88,49 @@ impl<'a> Sealed<'a> {
         }
     }
 
+    /// Like [`read`](Self::read), but takes both copies of key slots if the input is a file. If
+    /// the first is damaged, says so, and `header` is the second. The next bytes of the input are
+    /// then those of the first chunk. If `repair` is set, one damaged byte of a header does not
+    /// matter.
+    pub fn read_input(input: &'a Input, instead: &str, repair: bool) -> Result<Self> {
+        let (name, file) = (&*input.name, &input.file);
+        let place = |at: usize| {
+            let placed = (&mut &*file).seek(SeekFrom::Start(at as u64));
+            placed.map(drop).map_err(|error| Failure::io("read", name, &error))
+        };
+        let mut start = [0; HEADER_LEN];
+        let is_start_read = repair && input.is_whole_file() && file.read_at(&mut start, 0).is_ok();
+        let repaired = is_start_read.then(|| Info::repaired(&start)).flatten();
+        let start = repaired.as_ref().map_or(&[][..], |start| {
+            tell(&format!("{name}: one byte of the header is damaged; it was found"));
+            start
+        });
+        if is_start_read {
+            place(start.len())?;
+        }
+        let read = Self::read(start.chain(input.reader()), name, instead);
+        if !input.is_whole_file() || read.as_ref().is_ok_and(|sealed| sealed.head.is_none()) {
+            return read;
+        }
+        let Ok(copies) = Copies::read(file) else { return read };
+        let is_damaged = copies.head.is_err();
+        let Ok(mut sealed) = Self::of_copies(name, copies) else { return read };
+        if is_damaged {
+            tell(&format!(
+                "warning: {name}: the first copy of the key slots is damaged, and the second is \
+                 used; {REPAIR}"
+            ));
+        }
+        sealed.header = sealed.head.iter().flat_map(Head::as_bytes).copied().collect();
+        place(sealed.header.len())?;
+        Ok(sealed)
+    }
+
     /// A file with key slots, which a secret in either copy opens.
     pub fn of_copies(name: &'a str, copies: Copies) -> std::result::Result<Self, Error> {
+        let are_same = copies.are_same();
         let (head, other) = match copies {
-            Copies { head: Ok(head), spare, .. } => (head, spare.ok()),
+            Copies { head: Ok(head), spare, .. } => (head, spare.ok().filter(|_| !are_same)),
             Copies { spare: Ok(spare), .. } => (spare, None),
             Copies { head: Err(error), .. } => return Err(error),
         };
@@ -96,16 +139,30 @@ impl<'a> Sealed<'a> {
         let more = slots.map(|slot| slot.kind()).filter(|kind| !sealed.secrets.contains(kind));
         let more: Vec<_> = more.collect();
         sealed.secrets.extend(more);
+        sealed.other = other;
         Ok(sealed)
+    }
+
+    /// Returns the start of the file for a reader from the start: the second copy of the key slots
+    /// if the secrets open only that one, because a change was interrupted.
+    pub fn start(&self, keyring: &Keyring, limits: &KdfLimits) -> &[u8] {
+        let opens = |head: &&Head| head.open(keyring, limits).is_ok();
+        match &self.other {
+            Some(other) if self.head.as_ref().filter(opens).is_none() && opens(&other) => {
+                other.as_bytes()
+            }
+            _ => &self.header,
+        }
     }
 
     /// Says what a file with key slots that was opened does not prove.
     pub fn note_slots(&self) {
         if self.head.is_some() {
-            let name = self.name;
-            note(&format!(
-                "note: {name} has key slots: anyone who can open it could have written it"
-            ));
+            let (name, who) = match self.takes(Kind::Identity) {
+                true => (self.name, "has a recipient's public key"),
+                false => (self.name, "can open it"),
+            };
+            note(&format!("note: {name} has key slots: anyone who {who} could have written it"));
         }
     }
 
@@ -115,21 +172,31 @@ impl<'a> Sealed<'a> {
             _ => SlotKind::Key,
         };
         let (algorithm, chunk_size) = (info.algorithm, info.chunk_size);
-        Self { name, algorithm, chunk_size, secrets: vec![secret], head: None, header: vec![] }
+        Self {
+            name,
+            algorithm,
+            chunk_size,
+            secrets: vec![secret],
+            head: None,
+            other: None,
+            header: vec![],
+        }
     }
 
     fn with_slots(name: &'a str, head: Head) -> Self {
         let (algorithm, chunk_size) = (head.algorithm(), head.chunk_size());
         let secrets = head.slots().iter().map(|slot| slot.kind()).collect();
-        Self { name, algorithm, chunk_size, secrets, head: Some(head), header: vec![] }
+        let (head, other, header) = (Some(head), None, Vec::new());
+        Self { name, algorithm, chunk_size, secrets, head, other, header }
     }
 
-    pub fn takes_key(&self) -> bool {
-        self.secrets.contains(&SlotKind::Key)
-    }
-
-    pub fn takes_passphrase(&self) -> bool {
-        self.costs().next().is_some()
+    /// Returns whether it takes a secret of this kind.
+    pub fn takes(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Key | Kind::RawKey(_) => self.secrets.contains(&SlotKind::Key),
+            Kind::Identity => self.secrets.contains(&SlotKind::Age),
+            Kind::Passphrase => self.costs().next().is_some(),
+        }
     }
 
     /// The costs of its passphrases.

@@ -1,33 +1,77 @@
 //! `slots`.
 
+use std::io::Write;
 use std::path::Path;
 
 use palladion_file::Error;
-use palladion_file::slots::{Copies, Head};
+use palladion_file::slots::{Copies, Head, SlotKind};
 
 use crate::args::SlotsArgs;
 use crate::failure::{Failure, Result, for_each};
-use crate::info::{json_of, text_of};
+use crate::info::{json_of_slots, text_of_slot};
 use crate::input::RandomAccess;
+use crate::output::{Access, Output};
 use crate::sealed::REPAIR;
 use crate::streams;
 use crate::text::{json, json_object, printable};
 
 /// `slots`.
-pub fn list(args: &SlotsArgs) -> Result<()> {
+pub fn run(args: &SlotsArgs) -> Result<()> {
+    match (args.extract, &args.files[..]) {
+        (None, _) => list(args),
+        (Some(number), [path]) => extract(args, number.into(), path),
+        (Some(_), _) => {
+            Err(Failure::usage("--extract takes one file").hint("name the others one by one"))
+        }
+    }
+}
+
+/// Writes the age file in a slot.
+fn extract(args: &SlotsArgs, number: usize, path: &Path) -> Result<()> {
+    let file = open(path)?;
+    let copies = read(&file)?;
+    let head = newest(&copies).map_err(|error| Failure::file(error, &file.name, "the output"))?;
+    let Some(slot) = head.slots().get(number - 1) else {
+        let message = format!("{} has no slot {number}", file.name);
+        return Err(Failure::usage(message).hint("palladion slots FILE lists them"));
+    };
+    if slot.kind() != SlotKind::Age {
+        let message = format!("slot {number} of {} is not for recipients", file.name);
+        return Err(Failure::usage(message)
+            .hint("other slots than those of age are of no use outside of the file"));
+    }
+    let inputs = [("input", &file.identity)];
+    let output = Output::open(args.output.as_deref(), args.force, Access::Usual, &inputs)?;
+    if output.is_terminal() && args.output.is_none() {
+        return Err(Failure::usage("refusing to write binary data to a terminal")
+            .hint("name a file with -o OUT, or pipe the output, for example to age-inspect"));
+    }
+    let written = output.writer().write_all(slot.body());
+    written.map_err(|error| Failure::io("write", &output.name, &error))?;
+    output.commit(true)
+}
+
+/// The copy that was changed last.
+fn newest(copies: &Copies) -> std::result::Result<&Head, &Error> {
+    match (&copies.head, &copies.spare) {
+        (Ok(head), Ok(spare)) if spare.sequence() > head.sequence() => Ok(spare),
+        (Ok(head), _) | (Err(_), Ok(head)) => Ok(head),
+        (Err(error), Err(_)) => Err(error),
+    }
+}
+
+fn list(args: &SlotsArgs) -> Result<()> {
     for_each(args.files.iter().enumerate(), |(at, path)| {
         let file = open(path)?;
         let copies = read(&file)?;
+        let head = newest(&copies);
+        let head = head.map_err(|error| Failure::file(error, &file.name, "the output"))?;
         let state = match (&copies.head, &copies.spare) {
-            (Err(error), Err(_)) => return Err(Failure::file(error, &file.name, "the output")),
-            (Err(_), Ok(_)) => "the first is damaged",
+            (Err(_), _) => "the first is damaged",
             (Ok(_), Err(_)) => "the second is damaged or missing",
             (Ok(_), Ok(_)) if copies.are_same() => "same",
             (Ok(_), Ok(_)) => "they differ",
         };
-        let both = [copies.head.as_ref().ok(), copies.spare.as_ref().ok()];
-        let newest = both.into_iter().flatten().max_by_key(|head| head.sequence());
-        let head = newest.expect("one is intact");
         let text = match args.json {
             true => to_json(path, state, head),
             false => format!("{}{}", if at > 0 { "\n" } else { "" }, to_text(path, state, head)),
@@ -64,7 +108,7 @@ fn to_text(path: &Path, state: &str, head: &Head) -> String {
     let slots = head.slots().iter().enumerate();
     let slots = slots.map(|(at, slot)| {
         let name = format!("slot {}:", at + 1);
-        format!("{name:13}{}\n", text_of(&slot.kind()))
+        format!("{name:13}{}\n", text_of_slot(slot))
     });
     format!(
         "file:        {}\nsequence:    {}\ncopies:      {state}\n{}\
@@ -76,12 +120,11 @@ fn to_text(path: &Path, state: &str, head: &Head) -> String {
 }
 
 fn to_json(path: &Path, state: &str, head: &Head) -> String {
-    let kinds: Vec<_> = head.slots().iter().map(|slot| slot.kind()).collect();
     json_object(&[
         ("file", &*json(path.as_os_str().as_encoded_bytes())),
         ("sequence", &head.sequence().to_string()),
         ("copies", &json(state.as_bytes())),
-        ("slots", &json_of(&kinds)),
+        ("slots", &json_of_slots(head)),
         ("verified", "false"),
     ])
 }

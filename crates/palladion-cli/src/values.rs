@@ -13,6 +13,8 @@ pub enum Kind {
     Key,
     /// The bytes of a key, as other programs store it; without a format, a guess.
     RawKey(Option<RawFormat>),
+    /// A file of identities, which open slots of age.
+    Identity,
     Passphrase,
 }
 

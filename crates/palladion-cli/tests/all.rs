@@ -9,6 +9,7 @@ mod keys;
 mod outputs;
 mod parts;
 mod raf;
+mod recipients;
 mod slots;
 mod trees;
 #[cfg(unix)]

@@ -169,6 +169,13 @@ fn salvage() {
     assert!(bench.read("out")[..2 * MIB] == text[..2 * MIB]);
     let run = salvage(&[&sealed[..], b"more"].concat());
     assert!(run.status.success() && run.stderr.contains("data follows"), "{run:?}");
+    let mut damaged = sealed.clone();
+    damaged[50] ^= 9;
+    let run = salvage(&damaged);
+    assert!(run.status.success() && run.stderr.contains("one byte of the header"), "{run:?}");
+    assert!(bench.read("out") == text);
+    damaged[51] ^= 9;
+    assert_eq!(salvage(&damaged).status.code(), Some(4));
     // Nothing to be had: the old output stays.
     let run = salvage(&sealed[..2000]);
     assert!(run.stderr.contains("error: \"damaged\": nothing is intact"), "{run:?}");

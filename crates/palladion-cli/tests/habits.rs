@@ -307,7 +307,7 @@ fn closed_standard_streams() {
 
 /// Runs a script at a terminal, and types each text as soon as the prompt before it appears.
 #[cfg(target_os = "linux")]
-fn at_a_terminal(bench: &Bench, script: &str, dialog: &[(&str, &str)]) -> String {
+pub fn at_a_terminal(bench: &Bench, script: &str, dialog: &[(&str, &str)]) -> String {
     use std::io::{Read, Write};
     use std::process::Stdio;
     // `script` makes a terminal; its own messages go to a file.

@@ -59,8 +59,6 @@ fn each_secret_opens() {
         let args = [&["decrypt", "-o", "new", "in.pld"][..], &secret].concat();
         bench.fails(&args, 3, "none of the file's key slots opens");
     }
-    let args = ["decrypt", "--salvage", "-o", "new", "-k", "key", "in.pld"];
-    bench.fails(&args, 1, "cannot be salvaged");
 }
 
 #[test]
@@ -110,10 +108,23 @@ fn damage_to_a_copy_of_the_slots() {
         bench.write("in.pld", &whole);
         flip(&bench, "in.pld", at);
         says(&bench, &["cat", "-k", "bob", "--tail=9", "in.pld"]);
-        let run = bench.run(&["decrypt", "-k", "key", "-o", "new", "in.pld"]);
-        assert_eq!(run.status.code(), Some(4));
-        assert!(at == 0 || run.stderr.contains("rewrap --repair"), "{run:?}");
+        for more in [&[][..], &["--salvage"]] {
+            let decrypt = ["decrypt", "-f", "-k", "key", "-o", "out", "in.pld"];
+            let said = says(&bench, &[&decrypt[..], more].concat());
+            assert!(said.contains("first copy") && said.contains("rewrap --repair"), "{said}");
+            assert_eq!(bench.read("out"), text(LEN));
+        }
+        let run = bench.run_with_input(&["decrypt", "-k", "key"], &bench.read("in.pld"));
+        assert_eq!((run.status.code(), run.stdout.len()), (Some(4), 0));
+        assert!(at == 0 || run.stderr.contains("second copy"), "{run:?}");
     }
+    // A chunk, and the second copy.
+    bench.write("in.pld", &whole[..end - 9]);
+    flip(&bench, "in.pld", 5000);
+    let run = bench.run(&["decrypt", "--salvage", "-f", "-k", "key", "-o", "out", "in.pld"]);
+    assert_eq!(run.status.code(), Some(4));
+    assert!(run.stderr.contains("bytes 0 to 1048575 are missing"), "{run:?}");
+    assert!(bench.read("out")[1 << 20..] == text(LEN)[1 << 20..]);
 }
 
 #[test]
@@ -260,6 +271,8 @@ fn an_interrupted_change() {
     for (key, open) in [("bob", [true, true, false, true]), ("eve", [false, false, true, false])] {
         bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
         says(&bench, &["cat", "-k", key, "--tail=9", "in.pld"]);
+        says(&bench, &["decrypt", "-f", "-k", key, "-o", "out", "in.pld"]);
+        assert_eq!(bench.read("out"), text(LEN));
         assert_eq!(says(&bench, &["rewrap", "--repair", "-k", key, "in.pld"]), "");
         assert_eq!(who_opens(&bench), open);
     }

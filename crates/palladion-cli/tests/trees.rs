@@ -114,6 +114,14 @@ fn there_and_back() {
     ends(&bench, &to(&DECRYPT, "back/", &[]), 0, "4 files decrypted, 2 symbolic links copied", &[]);
     assert_eq!(listing(&bench.path("back")), before);
 
+    // What key slots do not prove is said once.
+    let slots = to(&ENCRYPT, "sealed", &["--slots", "--force"]);
+    ends(&bench, &slots, 0, "4 files encrypted, 2 up to date", &[]);
+    let counts = "4 files decrypted, 2 up to date, 4 with key slots";
+    let says = ["note: \"sealed/a/deep/er/private.pld\" has key slots: "];
+    ends(&bench, &to(&DECRYPT, "back", &["--force"]), 0, counts, &says);
+    assert_eq!(listing(&bench.path("back")), before);
+
     // Other names, whatever the language, and what is no file.
     let odd = bench.path("tree").join(OsStr::from_bytes(b"\xff\xfe odd\n"));
     if fs::write(&odd, "odd").is_ok() {

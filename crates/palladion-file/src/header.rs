@@ -85,6 +85,35 @@ impl Info {
             secret: header.secret,
         })
     }
+
+    /// Returns the header from which one byte of a damaged one differs: there are few that it can
+    /// be, and the checksum says which it is. `None` if more is damaged, or nothing.
+    /// [`Decryptor::salvage`](crate::Decryptor::salvage) does this by itself.
+    #[must_use]
+    pub fn repaired(damaged: &[u8; HEADER_LEN]) -> Option<[u8; HEADER_LEN]> {
+        let mut header = *damaged;
+        let (text, sum) = header.split_at_mut(HEADER_LEN - 32);
+        let computed = Sha256::digest(&*text);
+        match computed.iter().zip(&*sum).filter(|(one, other)| one != other).count() {
+            0 => return None,
+            1 => {
+                sum.copy_from_slice(&computed);
+                return Some(header);
+            }
+            _ => {}
+        }
+        for at in 0..text.len() {
+            let byte = text[at];
+            for other in 0..=u8::MAX {
+                text[at] = other;
+                if *sum == Sha256::digest(&*text)[..] {
+                    return Some(header);
+                }
+            }
+            text[at] = byte;
+        }
+        None
+    }
 }
 
 /// A well-formed header, as in the file.

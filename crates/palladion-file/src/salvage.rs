@@ -4,12 +4,11 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use palladion::Buffer;
-use sha2::{Digest, Sha256};
 
 use crate::chunk::{self, Chunk, ChunkSize, FRAME_LEN, OVERHEAD};
 use crate::cipher::Cipher;
 use crate::error::Error;
-use crate::header::{HEADER_LEN, Header};
+use crate::header::{HEADER_LEN, Header, Info};
 use crate::io::{read_full, read_some};
 use crate::kdf::KdfLimits;
 use crate::secret::Secret;
@@ -57,33 +56,11 @@ pub(crate) fn start(
     let mut header = [0; HEADER_LEN];
     let len = read_full(input, &mut header)?;
     if let Err(Error::NotPalladion | Error::HeaderDamaged) = Header::from_start(&header[..len])
-        && let Some(repaired) = repaired(&header)
+        && let Some(repaired) = Info::repaired(&header)
     {
         header = repaired;
     }
     Start::read(&mut header[..len].chain(input), secret, limits)
-}
-
-/// The header from which at most one byte of this one differs.
-fn repaired(damaged: &[u8; HEADER_LEN]) -> Option<[u8; HEADER_LEN]> {
-    let mut header = *damaged;
-    let (text, sum) = header.split_at_mut(HEADER_LEN - 32);
-    let computed = Sha256::digest(&*text);
-    if computed.iter().zip(&*sum).filter(|(one, other)| one != other).count() == 1 {
-        sum.copy_from_slice(&computed);
-        return Some(header);
-    }
-    for at in 0..text.len() {
-        let byte = text[at];
-        for other in 0..=u8::MAX {
-            text[at] = other;
-            if *sum == Sha256::digest(&*text)[..] {
-                return Some(header);
-            }
-        }
-        text[at] = byte;
-    }
-    None
 }
 
 /// Finds intact chunks, also where bytes before them were inserted or removed. The number of a

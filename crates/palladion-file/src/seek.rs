@@ -232,6 +232,12 @@ fn read_start(source: &impl ReadAt, buffer: &mut [u8], offset: u64) -> Result<us
     }
 }
 
+/// The error if the file has only `len` bytes now, and ends before or within these chunks.
+pub(crate) fn truncated(layout: &Layout, chunks: Range<u64>, len: u64) -> Error {
+    let whole = Layout::full_chunks(layout.chunk_size(), layout.start(), len);
+    Error::Truncated { chunk: Some(whole.clamp(chunks.start, chunks.end - 1)), offset: len }
+}
+
 /// Memory for as much of the file as is read at a time.
 fn new_buffer(size: ChunkSize, file_len: u64) -> Result<Buffer, Error> {
     let file_len = usize::try_from(file_len).unwrap_or(usize::MAX);
@@ -289,11 +295,7 @@ impl<S: ReadAt> Shared<S> {
         self.source.read_at(buffer, start).map_err(|error| match error.kind() {
             // The file is shorter than when it was opened.
             ErrorKind::UnexpectedEof => {
-                let offset = self.source.size().unwrap_or(start);
-                let whole =
-                    Layout::full_chunks(self.layout().chunk_size(), self.layout().start(), offset);
-                let chunk = whole.clamp(chunks.start, chunks.end - 1);
-                Error::Truncated { chunk: Some(chunk), offset }
+                truncated(&self.layout(), chunks, self.source.size().unwrap_or(start))
             }
             _ => Error::Read(error),
         })

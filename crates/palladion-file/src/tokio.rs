@@ -5,6 +5,7 @@
 //! | code that writes a file | [`EncryptWriter`] |
 //! | code that reads a file from its beginning to its end | [`DecryptReader`] |
 //! | code that reads a part of a file | [`SeekReader`] |
+//! | a server or a store that answers requests for ranges | [`RangeReader`] |
 //!
 //! Chunks of more than 64 KiB are encrypted and decrypted on tokio's threads for blocking work, as
 //! are passphrases. Smaller ones take less time than waking a thread. Outside of a runtime,
@@ -40,6 +41,8 @@
 
 mod decrypt;
 mod encrypt;
+mod open;
+mod range;
 mod seek;
 
 use std::future::{Future, poll_fn};
@@ -53,6 +56,7 @@ use ::tokio::task::JoinHandle;
 
 pub use decrypt::DecryptReader;
 pub use encrypt::EncryptWriter;
+pub use range::{AsyncReadAt, RangeReader};
 pub use seek::SeekReader;
 
 use crate::error::Error;

@@ -3,6 +3,7 @@
 use std::io::{self, Cursor, SeekFrom};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use ::tokio::io::{
@@ -12,9 +13,9 @@ use ::tokio::io::{
 use ::tokio::runtime::Builder;
 use palladion_file::sans_io::Encoder;
 use palladion_file::slots::NewSlot;
-use palladion_file::tokio::{DecryptReader, EncryptWriter, SeekReader};
+use palladion_file::tokio::{AsyncReadAt, DecryptReader, EncryptWriter, RangeReader, SeekReader};
 use palladion_file::{
-    Algorithm, ChunkSize, Encryptor, Error, KdfLimits, Keyring, Passphrase, Spare,
+    Algorithm, ChunkSize, Encryptor, Error, KdfLimits, Keyring, Passphrase, ReadAt, Spare,
 };
 
 use crate::common::*;
@@ -304,11 +305,13 @@ fn damage() {
 
             let sync = palladion_file::SeekReader::new(&key(), &file[..]);
             let ours = SeekReader::new(&key(), Slow::new(file.clone())).await;
-            let (sync, mut ours) = match (sync, ours) {
-                (Ok(sync), Ok(ours)) => (sync, ours),
-                (sync, ours) => {
+            let ranges = RangeReader::new(&key(), Object::new(file.clone())).await;
+            let (sync, mut ours, ranges) = match (sync, ours, ranges) {
+                (Ok(sync), Ok(ours), Ok(ranges)) => (sync, ours, ranges),
+                (sync, ours, ranges) => {
                     let (sync, ours) = (sync.unwrap_err(), ours.unwrap_err());
                     assert_eq!(format!("{ours:?}"), format!("{sync:?}"));
+                    assert_eq!(format!("{:?}", ranges.unwrap_err()), format!("{sync:?}"));
                     continue;
                 }
             };
@@ -321,8 +324,84 @@ fn damage() {
                 let result =
                     result.map_err(|error| format!("{:?}", error.downcast::<Error>().unwrap()));
                 assert_eq!(result, expected);
+                let result = ranges.read_at(&mut part, chunk * CHUNK as u64).await.map(|_| part);
+                assert_eq!(result.map_err(|error| format!("{error:?}")), expected);
             }
         }
+    });
+}
+
+/// Answers requests late, and counts their bytes.
+struct Object {
+    bytes: Mutex<Vec<u8>>,
+    requests: Mutex<Vec<(u64, usize)>>,
+}
+
+impl Object {
+    fn new(bytes: Vec<u8>) -> Self {
+        Self { bytes: Mutex::new(bytes), requests: Mutex::default() }
+    }
+
+    /// The requests since the last call: where, and how long.
+    fn requests(&self) -> Vec<(u64, usize)> {
+        std::mem::take(&mut *self.requests.lock().unwrap())
+    }
+}
+
+impl AsyncReadAt for Object {
+    async fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.requests.lock().unwrap().push((offset, buffer.len()));
+        ::tokio::task::yield_now().await;
+        self.bytes.lock().unwrap().read_at(buffer, offset)
+    }
+    async fn size(&self) -> io::Result<u64> {
+        self.bytes.lock().unwrap().size()
+    }
+}
+
+#[test]
+fn ranges() {
+    let text = text(9 * CHUNK + 100);
+    let object = Arc::new(Object::new(encrypt(&text)));
+    let (at, sealed) = (|chunk| (HEADER + chunk * (CHUNK + OVERHEAD)) as u64, CHUNK + OVERHEAD);
+    on_tokio(async {
+        let reader = RangeReader::new(&key(), Arc::clone(&object)).await.unwrap();
+        assert_eq!((reader.len(), reader.chunk_size()), (text.len() as u64, ChunkSize::MIN));
+        assert_eq!(object.requests(), [(0, HEADER + 4), (at(9), 100 + OVERHEAD)]);
+
+        // Several chunks are one request, and a chunk that was read alone is kept.
+        let reader = Arc::new(reader);
+        let mut part = [0; CHUNK + 2];
+        let (theirs, place) = (Arc::clone(&reader), CHUNK as u64 - 1);
+        let read = async move { theirs.read_at(&mut part, place).await.map(|len| (len, part)) };
+        let (len, part) = ::tokio::spawn(read).await.unwrap().unwrap();
+        assert_eq!(part[..len], text[CHUNK - 1..][..CHUNK + 2]);
+        assert_eq!(object.requests(), [(at(0), 3 * sealed)]);
+        for (chunk, requests) in
+            [(1, 1), (2, 1), (3, 1), (1, 0), (9, 0), (4, 1), (2, 1), (1, 0), (9, 0)]
+        {
+            let mut byte = [0];
+            reader.read_at(&mut byte, (chunk * CHUNK + 9) as u64).await.unwrap();
+            assert_eq!(byte[0], text[chunk * CHUNK + 9]);
+            assert_eq!(object.requests(), vec![(at(chunk), sealed); requests], "{chunk}");
+        }
+
+        let mut random = Random(3);
+        for _ in 0..2000 {
+            let (start, len) = (random.below(text.len() + 50), random.below(4 * CHUNK));
+            let mut part = vec![1; len];
+            let read = reader.read_at(&mut part, start as u64).await.unwrap();
+            let expected = &text[start.min(text.len())..text.len().min(start + len)];
+            assert_eq!((&part[..read], read), (expected, expected.len()));
+        }
+
+        // What becomes shorter is truncated where it ends.
+        let len = at(4) + 7;
+        object.bytes.lock().unwrap().truncate(len as usize);
+        let mut part = vec![1; 6 * CHUNK];
+        let error = reader.read_at(&mut part, 0).await.unwrap_err();
+        assert!(matches!(error, Error::Truncated { chunk: Some(4), offset } if offset == len));
+        assert!(part.iter().all(|byte| *byte == 0));
     });
 }
 

@@ -39,6 +39,9 @@ pub(crate) struct Encryption {
     size: ChunkSize,
     /// How much plaintext the encoder holds back.
     held: usize,
+    /// What follows the last part, which shares its memory: a part can be of two pieces, so that
+    /// this need not be moved to be followed by more.
+    before: Bytes,
     sealed: BytesMut,
 }
 
@@ -47,7 +50,7 @@ impl Encryption {
     pub fn new(secret: &OwnedSecret, format: Format) -> Result<Self, Error> {
         let Format { algorithm, chunk_size: size, kdf } = format;
         let encoder = Encoder::new(secret, algorithm, size, kdf)?;
-        Ok(Self { encoder, size, held: 0, sealed: BytesMut::new() })
+        Ok(Self { encoder, size, held: 0, before: Bytes::new(), sealed: BytesMut::new() })
     }
 
     /// Encrypts a whole object.
@@ -89,6 +92,18 @@ impl Encryption {
         }
         self.encoder.consume(usize::MAX);
         Ok(())
+    }
+
+    /// How much is encrypted and in no part yet.
+    fn len(&self) -> usize {
+        self.before.len() + self.sealed.len()
+    }
+
+    /// Cuts off a part.
+    fn part(&mut self, len: usize) -> PutPayload {
+        let before = self.before.split_to(len.min(self.before.len()));
+        let rest = self.sealed.split_to(len - before.len()).freeze();
+        [before, rest].into_iter().filter(|piece| !piece.is_empty()).collect()
     }
 }
 
@@ -189,8 +204,9 @@ impl EncryptedUpload {
         let mut encryption = self.take()?;
         encryption.end().map_err(|error| failed(&self.location, error))?;
         let mut parts = self.cut(&mut encryption);
-        if !encryption.sealed.is_empty() {
-            parts.push(self.inner.put_part(encryption.sealed.freeze().into()));
+        if encryption.len() > 0 {
+            let last = encryption.part(encryption.len());
+            parts.push(self.inner.put_part(last));
         }
         Ok(try_maybe_done(try_join_all(parts).boxed()))
     }
@@ -200,12 +216,16 @@ impl EncryptedUpload {
         let mut parts = Vec::new();
         loop {
             let len = part_len(encryption.size, self.longest, self.cut);
-            if encryption.sealed.len() < len {
-                return parts;
+            if encryption.len() < len {
+                break;
             }
             self.cut += len as u64;
-            parts.push(self.inner.put_part(encryption.sealed.split_to(len).freeze().into()));
+            parts.push(self.inner.put_part(encryption.part(len)));
         }
+        if !parts.is_empty() && encryption.before.is_empty() {
+            encryption.before = encryption.sealed.split().freeze();
+        }
+        parts
     }
 }
 
@@ -276,11 +296,30 @@ impl fmt::Debug for EncryptedUpload {
 
 #[cfg(test)]
 mod tests {
+    use palladion_file::MasterKey;
+
     use super::*;
 
     #[test]
     fn short_parts_are_enough_for_a_long_object() {
         let parts = (0..10_000).fold(0, |cut, _| cut + part_len(ChunkSize::MIN, 1, cut) as u64);
         assert!(parts > 5 << 40, "{parts}");
+    }
+
+    #[test]
+    fn parts_may_become_shorter() {
+        let format = Format {
+            algorithm: Algorithm::default(),
+            chunk_size: ChunkSize::MIN,
+            kdf: KdfParams::default(),
+        };
+        let secret = MasterKey::from([1; 32]).into();
+        let mut encryption = Encryption::new(&secret, format).unwrap();
+        encryption.before = Bytes::from_static(b"abcdef");
+        encryption.sealed.extend_from_slice(b"ghi");
+        for expected in ["ab", "cd", "efg", "hi"] {
+            assert_eq!(Bytes::from(encryption.part(expected.len())), expected);
+        }
+        assert_eq!(encryption.len(), 0);
     }
 }

@@ -340,13 +340,25 @@ class Mac:
     def __copy__(self) -> Mac: ...
     def __deepcopy__(self, memo: Any) -> Mac: ...
 
+# Decrypts an age file; makes one.
+_Age = Callable[[bytes], Buffer | None]
+_Recipient = Buffer | str | Callable[[bytes], Buffer]
+
 @final
 class Secret:
-    """The secret of files: a key, or a passphrase with the keys that it became."""
+    """The secrets of files, any of which may open one."""
     def __new__(
-        cls, key: Buffer | None, key_file: str | None, passphrase: str | Buffer | None
+        cls,
+        key: Buffer | Sequence[Buffer] | None,
+        key_file: str | Sequence[str] | None,
+        passphrase: str | Buffer | Sequence[str | Buffer] | None,
+        slots: bool | _Age | Sequence[_Age],
     ) -> Secret: ...
+    @staticmethod
+    def of_recipients(recipients: _Recipient | Sequence[_Recipient]) -> Secret: ...
     def interrupt(self) -> None: ...
+    def first(self) -> Secret: ...
+    def check(self, new: bool) -> None: ...
 
 def encrypt_file(
     source: Any,

@@ -30,8 +30,8 @@ def create(
 ) -> _native.Output:
     """Opens a file, which gets the name ``target`` when it is committed, as by ``with``.
 
-    ``inputs`` are what it must not be, or None: paths or file objects. A new file gets the
-    permissions of ``source``, as far as the umask allows.
+    ``inputs`` are what it must not be, or None: paths or file objects, or lists of them. A new file
+    gets the permissions of ``source``, as far as the umask allows.
     """
     return _native.Output(
         os.fsdecode(target),
@@ -43,9 +43,7 @@ def create(
 
 def refuse_same(target: Any, **inputs: Any) -> None:
     """Refuses a target, a path or a file object, that is one of the inputs."""
-    for name, place in inputs.items():
-        if place is None:
-            continue
+    for name, place in _each(inputs):
         found = [_status(each if is_path(each) else _beneath(each)) for each in (place, target)]
         if None in found:
             # Compare objects in memory. A path to a missing file cannot be one.
@@ -72,9 +70,17 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def _each(inputs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The name and the place of each input."""
+    for name, places in inputs.items():
+        for place in places if isinstance(places, (list, tuple)) else [places]:
+            if place is not None:
+                yield name, place
+
+
 def _there(inputs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The paths of files and the descriptors of file objects."""
-    for name, place in inputs.items():
+    for name, place in _each(inputs):
         yield name, os.fsdecode(place) if is_path(place) else _number(place)
 
 

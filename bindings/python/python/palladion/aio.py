@@ -32,7 +32,7 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import IO, TYPE_CHECKING, Any, AnyStr, BinaryIO, Generic, TypeVar, cast, overload
 
 from . import _output, files
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._native import Buffer, Secret
+    from ._native import Buffer, Secret, _Age, _Recipient
 
 __all__ = ["File", "open"]
 
@@ -263,9 +263,11 @@ def open(
     file: files.Path | BinaryIO,
     mode: str = "rb",
     *,
-    key: Buffer | None = None,
-    key_file: files.Path | None = None,
-    passphrase: str | Buffer | None = None,
+    key: Buffer | Sequence[Buffer] | None = None,
+    key_file: files.Path | Sequence[files.Path] | None = None,
+    passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
+    slots: bool | _Age | Sequence[_Age] = False,
+    recipients: _Recipient | Sequence[_Recipient] | None = None,
     **options: Any,
 ) -> File[Any]:
     """Opens an encrypted file, with the arguments of :func:`palladion.files.open`.
@@ -273,8 +275,10 @@ def open(
     The result is for ``async with``, or for ``await``, which returns the open file. A new file is
     complete at the end of ``async with``, or by its methods ``commit()`` or ``close()``, and is
     discarded if an exception leaves ``async with``, such as that of a task that is cancelled, or by
-    its method ``discard()``.
+    its method ``discard()``. Functions in ``slots`` and ``recipients`` are called in its thread.
     """
-    secret: Secret = files._secret(key, key_file, passphrase)
+    secret: Secret = files._secret(
+        key, key_file, passphrase, slots=slots, recipients=recipients
+    )
     begin = functools.partial(files.open, file, mode, key=secret, key_file=key_file, **options)
     return File(file, cast("Callable[[], IO[Any]]", begin), secret.interrupt)

@@ -17,6 +17,22 @@ The secret is one of three: ``key``, 32 random bytes from :func:`palladion.gener
 second and 64 MiB of memory. To use one passphrase for many files, keep their key in a file with
 that passphrase.
 
+For reading, each of the three may be a list or tuple, and they go together: a file opens with any
+of the secrets. To change the key, write with the new one and read with ``key=[new, old]``. A new
+file has one secret, so lists are refused there.
+
+To write a file that several people open, pass ``recipients`` instead, a list: keys, passphrases as
+str, and functions that make slots for age (https://age-encryption.org). Each of them gets a key
+slot. A function takes the 32 bytes of the file's key and returns them encrypted with age, without
+armour: ``lambda key: pyrage.encrypt(key, recipients)``. The file is only as safe as the weakest of
+its recipients.
+
+Readers open key slots only with ``slots=True``, or with ``slots`` a function, or a list of them,
+that decrypts an age file to those 32 bytes, or returns None if the file is for others:
+``lambda age_file: pyrage.decrypt(age_file, identities)``. What it raises is raised only if no other
+slot opens. **A key slot does not prove who wrote the file:** everyone who could ever open it can
+have written it. Changing the slots later is left to ``palladion rewrap``.
+
 Decryption returns verified data only. A wrong key, a damaged file, a truncated file and data after
 the end raise distinct errors, whose ``hint`` says what to do. A file that can seek is checked for
 its end when it is opened, so a truncated or extended one is an error at once; a damaged chunk
@@ -41,7 +57,7 @@ import functools
 import io
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO, Union, cast, overload
 
 from . import _native, _output
@@ -52,16 +68,18 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._native import AlgorithmName, Buffer
+    from ._native import AlgorithmName, Buffer, _Age, _Recipient
 
     class _Options(TypedDict, total=False):
-        key: Buffer | None
-        key_file: Path | None
-        passphrase: str | Buffer | None
+        key: Buffer | Sequence[Buffer] | None
+        key_file: Path | Sequence[Path] | None
+        passphrase: str | Buffer | Sequence[str | Buffer] | None
         max_kdf_memory: int | None
         algorithm: AlgorithmName
         chunk_size: int
         kdf: tuple[int, int, int] | None
+        slots: bool | _Age | Sequence[_Age]
+        recipients: _Recipient | Sequence[_Recipient] | None
 
     class _TextOptions(_Options, total=False):
         encoding: str | None
@@ -75,6 +93,7 @@ __all__ = [
     "FileError",
     "NeedsKeyError",
     "NeedsPassphraseError",
+    "NoSlotError",
     "NotPalladionError",
     "TooCostlyError",
     "TrailingDataError",
@@ -145,6 +164,10 @@ class WrongKeyError(FileError, VerificationError):
     """The key is wrong."""
 
 
+class NoSlotError(WrongKeyError):
+    """None of the file's key slots opens with the secrets given."""
+
+
 class WrongPassphraseError(FileError, VerificationError):
     """The passphrase is wrong."""
 
@@ -165,14 +188,31 @@ _DEFAULT_CHUNK_SIZE = 1 << 20
 
 
 def _secret(
-    key: Buffer | _native.Secret | None,
-    key_file: Path | None = None,
-    passphrase: str | Buffer | None = None,
+    key: Buffer | Sequence[Buffer] | _native.Secret | None,
+    key_file: Path | Sequence[Path] | None = None,
+    passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
+    *,
+    slots: bool | _Age | Sequence[_Age] = False,
+    recipients: _Recipient | Sequence[_Recipient] | None = None,
+    new: bool | None = None,
 ) -> _native.Secret:
-    """Returns a copy of the secret."""
+    """Returns a copy of the secrets: for a new file, for an old one, or for any if it is None."""
     if isinstance(key, _native.Secret):
-        return key
-    return _native.Secret(key, None if key_file is None else os.fsdecode(key_file), passphrase)
+        secret = key
+    elif recipients is not None:
+        if not (key is key_file is passphrase is None and slots is False):
+            raise TypeError("pass recipients, or one of key, key_file and passphrase, not both")
+        secret = _native.Secret.of_recipients(recipients)
+    else:
+        names: Any = key_file
+        if isinstance(key_file, (list, tuple)):
+            names = [os.fsdecode(each) for each in key_file]
+        elif key_file is not None:
+            names = os.fsdecode(cast(Path, key_file))
+        secret = _native.Secret(key, names, passphrase, slots)
+    if new is not None:
+        secret.check(new)
+    return secret
 
 
 def encrypt_file(
@@ -182,6 +222,7 @@ def encrypt_file(
     key: Buffer | None = None,
     key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
+    recipients: _Recipient | Sequence[_Recipient] | None = None,
     algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
     kdf: tuple[int, int, int] | None = None,
@@ -201,7 +242,7 @@ def encrypt_file(
     """
     run = functools.partial(
         _native.encrypt_file,
-        secret=_secret(key, key_file, passphrase),
+        secret=_secret(key, key_file, passphrase, recipients=recipients, new=True),
         algorithm=algorithm,
         chunk_size=chunk_size,
         kdf=kdf,
@@ -215,9 +256,10 @@ def decrypt_file(
     source: Path | BinaryIO,
     target: Path | BinaryIO,
     *,
-    key: Buffer | None = None,
-    key_file: Path | None = None,
-    passphrase: str | Buffer | None = None,
+    key: Buffer | Sequence[Buffer] | None = None,
+    key_file: Path | Sequence[Path] | None = None,
+    passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
+    slots: bool | _Age | Sequence[_Age] = False,
     max_kdf_memory: int | None = None,
     threads: int | None = None,
     overwrite: bool = False,
@@ -225,9 +267,10 @@ def decrypt_file(
 ) -> int:
     """Decrypts a whole file on all cores, or ``threads``, and returns the number of bytes written.
 
-    Raises one of the errors of this module if it cannot be decrypted. In that case a target given
-    as a path does not appear; a target given as a file object may hold a correct beginning of the
-    original.
+    The secrets may be lists, of which any secret may open it. Raises one of the errors of this
+    module if it cannot be decrypted. In that case a target given as a path does not appear; a
+    target given as a file object may hold a correct beginning of the original. If the second copy
+    of key slots is not as it should be, :class:`RuntimeWarning` says so: the data is complete.
 
     The cost of a passphrase is in the file, which may come from an enemy. ``max_kdf_memory`` is the
     most KiB of memory for it, with at most the work of four passes over that (by default 1048576,
@@ -235,7 +278,7 @@ def decrypt_file(
     """
     run = functools.partial(
         _native.decrypt_file,
-        secret=_secret(key, key_file, passphrase),
+        secret=_secret(key, key_file, passphrase, slots=slots, new=False),
         max_kdf_memory=max_kdf_memory,
         threads=threads,
         progress=progress,
@@ -286,14 +329,16 @@ class EncryptWriter(_output.NewFile, _output.Layer):
         key: Buffer | None = None,
         key_file: Path | None = None,
         passphrase: str | Buffer | None = None,
+        recipients: _Recipient | Sequence[_Recipient] | None = None,
         algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = _DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
     ) -> None:
+        secret = _secret(key, key_file, passphrase, recipients=recipients, new=True)
         _output.refuse_same(target, key_file=key_file)
         native = _native.FileWriter(
             target,
-            secret=_secret(key, key_file, passphrase),
+            secret=secret,
             algorithm=algorithm,
             chunk_size=chunk_size,
             kdf=kdf,
@@ -359,12 +404,13 @@ class DecryptReader(_output.Layer):
         self,
         source: Path | BinaryIO,
         *,
-        key: Buffer | None = None,
-        key_file: Path | None = None,
-        passphrase: str | Buffer | None = None,
+        key: Buffer | Sequence[Buffer] | None = None,
+        key_file: Path | Sequence[Path] | None = None,
+        passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
+        slots: bool | _Age | Sequence[_Age] = False,
         max_kdf_memory: int | None = None,
     ) -> None:
-        secret = _secret(key, key_file, passphrase)
+        secret = _secret(key, key_file, passphrase, slots=slots, new=False)
         place: Any = source
         with contextlib.ExitStack() as stack:
             if _output.is_path(source):
@@ -545,9 +591,11 @@ def open(
     file: Path | BinaryIO,
     mode: str = "rb",
     *,
-    key: Buffer | None = None,
-    key_file: Path | None = None,
-    passphrase: str | Buffer | None = None,
+    key: Buffer | Sequence[Buffer] | None = None,
+    key_file: Path | Sequence[Path] | None = None,
+    passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
+    slots: bool | _Age | Sequence[_Age] = False,
+    recipients: _Recipient | Sequence[_Recipient] | None = None,
     max_kdf_memory: int | None = None,
     algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
@@ -579,7 +627,10 @@ def open(
         raise ValueError(f"mode must be r, w or x, with b or t, not {mode!r}")
     if not text and (encoding, errors, newline) != (None, None, None):
         raise ValueError("encoding, errors and newline need a text mode: rt, wt or xt")
-    secret = cast(bytes, _secret(key, key_file, passphrase))
+    copied = _secret(
+        key, key_file, passphrase, slots=slots, recipients=recipients, new=kind != "r"
+    )
+    secret = cast(bytes, copied)
     binary: io.BufferedReader | _Writer
     raw: _output.Layer
     with contextlib.ExitStack() as stack:

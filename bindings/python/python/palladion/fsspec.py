@@ -142,13 +142,14 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     ``fs`` is that other one, or ``target_protocol`` and ``target_options`` say what it is, which
     fsspec passes for a URL with ``palladion::``. Paths are those of the file system below.
 
-    The secret is one of ``key_file``, ``key`` and ``passphrase``, as in :mod:`palladion.files`.
-    Without one, the environment variable ``PALLADION_KEY_FILE`` names the key file, as for the
-    command; there is no other default. The key file is read whenever a file is opened, and first
-    when the file system is made, which raises an error if there is no key. A file
-    system that was pickled, such as for the workers of Dask, keeps the name of its key file, or
-    uses the variable of the process that it came to. One with a ``key`` or a ``passphrase`` cannot
-    be pickled: the secret would be in the tasks.
+    The secret is one of ``key_file``, ``key`` and ``passphrase``, as in :mod:`palladion.files`, or
+    a list of one kind: new files have the first, and a file opens with any. Without one, the
+    environment variable ``PALLADION_KEY_FILE`` names the key file, as for the command; there is no
+    other default. The key file is read whenever a file is opened, and first when the file system is
+    made, which raises an error if there is no key. A file system that was pickled, such as for the
+    workers of Dask, keeps the name of its key file, or uses the variable of the process that it
+    came to. One with a ``key`` or a ``passphrase`` cannot be pickled: the secret would be in the
+    tasks.
 
     ``max_kdf_memory`` is as for :func:`palladion.files.decrypt_file`, and ``algorithm``,
     ``chunk_size`` and ``kdf`` of new files as for :func:`palladion.files.encrypt_file`. Choose
@@ -194,9 +195,9 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         target_protocol: str | None = None,
         target_options: dict[str, Any] | None = None,
         fo: str | None = None,  # the path in a URL, which every call gets too
-        key: Buffer | None = None,
-        key_file: files.Path | None = None,
-        passphrase: str | Buffer | None = None,
+        key: Buffer | Sequence[Buffer] | None = None,
+        key_file: files.Path | Sequence[files.Path] | None = None,
+        passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
         max_kdf_memory: int | None = None,
         algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = files._DEFAULT_CHUNK_SIZE,
@@ -210,7 +211,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         # Without a loop, it would start a thread, which most file systems below do not need.
         super().__init__(**{"loop": True, **options})
         if (key is not None) + (key_file is not None) + (passphrase is not None) > 1:
-            raise TypeError("pass one of key (32 bytes), key_file and passphrase")
+            raise TypeError("pass one of key (32 bytes), key_file and passphrase, or a list of it")
         if fs is None and target_protocol is None:
             raise ValueError("name the file system below, as in palladion::file:///some/file")
         if fs is None:
@@ -224,16 +225,20 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             raise ValueError(f"{type(fs).__name__}, the file system below, is not asynchronous")
         if self.asynchronous != getattr(fs, "asynchronous", False):
             raise ValueError("pass asynchronous=True to both file systems, or to none")
-        self._key_file = None if key_file is None else os.fsdecode(key_file)
-        self._kept: Any = None
+        self._key_files = None if key_file is None else [*map(os.fsdecode, _each(key_file))]
+        if self._key_files == []:
+            files._secret(None, self._key_files)  # raises
+        #: The secrets that files are read with, and that of new ones.
+        self._kept: tuple[Any, Any] | None = None
         self._told = ""
         if key is not None or passphrase is not None:
-            self._kept = files._secret(key, None, passphrase)
-            what, secret = ("key", key) if passphrase is None else ("passphrase", passphrase)
-            data: Any = secret.encode() if isinstance(secret, str) else secret
-            mac = _native.Mac(_TOKEN_KEY, what.encode(), digest_size=16)
-            mac.update(data)
-            self._told = mac.hexdigest()
+            kept = files._secret(key, None, passphrase)
+            self._kept = kept, kept.first()
+            what, secrets = (b"key", key) if passphrase is None else (b"passphrase", passphrase)
+            for secret in _each(secrets):
+                mac = _native.Mac(_TOKEN_KEY, what, digest_size=16)
+                mac.update(secret.encode() if isinstance(secret, str) else secret)
+                self._told += mac.hexdigest()
         _native.check_costs(kdf, max_kdf_memory)
         self._max_kdf_memory = max_kdf_memory
         self._new: dict[str, Any] = {
@@ -246,11 +251,11 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         _native.key_size(algorithm)
         # An error of a key now is better than one after pyarrow has deleted an older file. But it
         # may be missing where the file system is only passed on, as in Dask's scheduler.
-        if not _is_unpickled and (key_file := self._secret().get("key_file")) is not None:
-            if _native.descriptor(key_file) is None and (
-                os.path.isfile(key_file) or not os.path.exists(key_file)
+        for name in [] if _is_unpickled else self._secret().get("key_file", []):
+            if _native.descriptor(name) is None and (
+                os.path.isfile(name) or not os.path.exists(name)
             ):
-                files._secret(None, key_file)
+                files._secret(None, name)
         # fsspec calls that of the class for URLs, which does not know what is below.
         setattr(self, "_strip_protocol", self._strip)
 
@@ -281,14 +286,15 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     def _check_target(self, path: str, source: Any = None) -> None:
         """Refuses to replace the key file, or the source of the new file."""
         if (local := self._local(path)) is not None:
-            _output.refuse_same(local, source=source, key_file=self._path_of_key())
+            _output.refuse_same(local, source=source, key_file=self._paths_of_keys())
 
-    def _path_of_key(self) -> str | None:
+    def _paths_of_keys(self) -> list[str]:
         if self._kept is not None:
-            return None
-        if self._key_file is not None:
-            return self._key_file
-        return os.environ.get("PALLADION_KEY_FILE") or None
+            return []
+        if self._key_files is not None:
+            return self._key_files
+        name = os.environ.get("PALLADION_KEY_FILE")
+        return [name] if name else []
 
     def __reduce__(self) -> Any:
         self._refuse_to_tell()
@@ -316,12 +322,13 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
                 "key_file, or set PALLADION_KEY_FILE in each of them"
             )
 
-    def _secret(self) -> dict[str, Any]:
+    def _secret(self, new: bool = False) -> dict[str, Any]:
+        """The secrets that files are read with, or that of a new one."""
         if self._kept is not None:
-            return {"key": self._kept}
-        if (key_file := self._path_of_key()) is None:
+            return {"key": self._kept[new]}
+        if not (key_files := self._paths_of_keys()):
             raise ValueError("no key: pass key_file, or set PALLADION_KEY_FILE")
-        return {"key_file": key_file}
+        return {"key_file": key_files[0] if new else key_files}
 
     def open(
         self,
@@ -474,7 +481,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         if outfile is None and self.isdir(rpath):
             os.makedirs(lpath, exist_ok=True)
             return
-        inputs: dict[str, Any] = {"source": self._local(rpath), "key_file": self._path_of_key()}
+        inputs: dict[str, Any] = {"source": self._local(rpath), "key_file": self._paths_of_keys()}
         with contextlib.ExitStack() as stack:
             source = stack.enter_context(self.open(rpath, "rb", **options))
             if outfile is None:
@@ -497,7 +504,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         autocommit: bool,
         options: dict[str, Any],
     ) -> files._Writer:
-        secret = self._secret()
+        secret = self._secret(new=True)
         self._check_target(path)
         fs, path = self._place(path)
         with contextlib.ExitStack() as stack:
@@ -659,8 +666,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
                 os.makedirs(lpath, exist_ok=True)
                 return
             os.makedirs(os.path.dirname(lpath) or ".", exist_ok=True)
-            source, key_file = self._local(rpath), self._path_of_key()
-            target = _output.create(lpath, True, source=source, key_file=key_file)
+            source, key_files = self._local(rpath), self._paths_of_keys()
+            target = _output.create(lpath, True, source=source, key_file=key_files)
             try:
                 callback.set_size(remote.size)
                 step = max(_STEP, remote.chunk_size)
@@ -673,7 +680,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
                 target.discard()
 
     def _encrypt(self, source: Any, target: Any) -> None:
-        files.encrypt_file(source, target, **self._secret(), **self._new)
+        files.encrypt_file(source, target, **self._secret(new=True), **self._new)
 
     async def open_async(self, path: str, mode: str = "rb", **options: Any) -> Any:
         """Opens a file to read it with ``await file.read(size)``.
@@ -721,6 +728,11 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     _rm_file = _delegated("_rm_file")
     _rm = _delegated("_rm")
     _cp_file = _delegated("_cp_file", 2)
+
+
+def _each(given: Any) -> list[Any]:
+    """A secret, or each of several."""
+    return [*given] if isinstance(given, (list, tuple)) else [given]
 
 
 def _unpickled(kind: Any, arguments: Any, options: Any) -> Any:

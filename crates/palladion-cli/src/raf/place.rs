@@ -259,6 +259,9 @@ fn master_key(
             let key = passphrase.stretch(&salt, KdfParams::default());
             own_key(key.map_err(|error| Failure::file(&error, name, name))?.as_bytes(), len)
         }
+        OwnSecret::Identities(_) => {
+            return Err(Failure::usage("a RAF file has a key or a passphrase, not an identity"));
+        }
         OwnSecret::RawKey { key, .. } if key.len() == len => key.clone(),
         OwnSecret::RawKey { key, guessed } => {
             let message = format!(

@@ -101,6 +101,12 @@ impl Keyring {
     /// Adds a master key.
     #[must_use]
     pub fn key(mut self, key: MasterKey) -> Self {
+        if self.keys.len() == self.keys.capacity() {
+            // What is dropped is wiped. A vector that grows by itself leaves copies behind.
+            let mut longer = Vec::with_capacity(2 * self.keys.len() + 1);
+            longer.extend(self.keys.iter().cloned());
+            self.keys = longer;
+        }
         self.keys.push(key);
         self
     }

@@ -217,9 +217,9 @@ impl Rewrap {
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] and [`Error::Write`], also if the file system has no locks; those of
-    /// [`new`](Self::new); any of `choose`; [`Error::CannotChangeSlots`] if its plan is one for
-    /// another file.
+    /// [`Error::Read`] and [`Error::Write`], also if the file system has no locks: then
+    /// [`copy`](Self::copy) the file. Those of [`new`](Self::new), and any of `choose`.
+    /// [`Error::CannotChangeSlots`] if its plan is one for another file.
     #[cfg(any(unix, windows))]
     pub fn in_place(
         path: &Path,

@@ -11,17 +11,14 @@ use std::task::{Context, Poll, ready};
 use ::tokio::io::{AsyncBufRead, AsyncRead, AsyncSeek, ReadBuf};
 use palladion::{Algorithm, Buffer};
 
-use super::{Work, elsewhere, fill, lost, owned, poll_fill, poll_read};
-use crate::any_order::{ChunkOpener, Opening};
+use super::open::{Fetch, open};
+use super::{Work, fill, lost, poll_fill, poll_read};
+use crate::any_order::ChunkOpener;
 use crate::chunk::{self, ChunkSize, FRAME_LEN, OVERHEAD};
 use crate::error::Error;
-use crate::header::HEADER_LEN;
 use crate::kdf::KdfLimits;
-use crate::read_at::ReadAt;
-use crate::secret::{OwnedSecret, Secret};
+use crate::secret::Secret;
 use crate::seek::{KEPT, KEPT_CHUNKS};
-use crate::slots::copies::{Failed, OfHead, open_head, open_spare};
-use crate::slots::head::Head;
 
 /// Reads any part of a file from an asynchronous reader that can be placed.
 ///
@@ -75,43 +72,7 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
         mut input: R,
     ) -> Result<Self, Error> {
         let file_len = seek(&mut input, SeekFrom::End(0)).await?;
-        seek(&mut input, SeekFrom::Start(0)).await?;
-        let (secret, limits) = (owned(secret), *limits);
-        let start = read_start(&mut input, &secret, file_len).await?;
-        let begin = move || {
-            let opened = begin(&secret, &limits, &start, file_len);
-            (opened, secret, start)
-        };
-        let (opened, secret, start) = elsewhere(begin).await.map_err(Error::Read)?;
-        let mut opening = match opened? {
-            Ok(opening) => opening,
-            Err(failed) => {
-                let end = End::read(&mut input, file_len).await?;
-                let by_spare = move || {
-                    let keyring = Secret::from(&secret).keyring_for_slots();
-                    let keyring = keyring.expect("only with one, a head can fail");
-                    let (head, cipher) = open_spare(&end, file_len, failed, keyring, &limits)?;
-                    Opening::of_slots(&head, cipher, &start, file_len)
-                };
-                elsewhere(by_spare).await.map_err(Error::Read)??
-            }
-        };
-        let size = opening.chunk_size();
-        let len = usize::try_from(file_len - HEADER_LEN as u64).unwrap_or(usize::MAX);
-        let buffer = chunk::buffer(size.buffer_len().min(len));
-        let mut buffer = buffer.map_err(|error| Error::Read(error.into()))?;
-        while let Some(range) = opening.wants() {
-            seek(&mut input, SeekFrom::Start(range.start)).await?;
-            let len = (range.end - range.start) as usize;
-            let len = fill(&mut input, &mut buffer[..len]).await?;
-            let given = move || {
-                let opening = opening.give(&mut buffer[..len]);
-                (opening, buffer)
-            };
-            let given = elsewhere(given).await.map_err(Error::Read)?;
-            (opening, buffer) = (given.0?, given.1);
-        }
-        let chunks = opening.finish();
+        let (chunks, buffer) = open(secret, limits, file_len, &mut Placed(&mut input)).await?;
         let state = State::Idle(Some(chunks.layout().chunks() - 1));
         let (chunks, buffer) = (Arc::new(chunks), Some(buffer));
         Ok(Self { input, chunks, position: 0, buffer, kept: VecDeque::new(), state, next: None })
@@ -226,72 +187,13 @@ impl<R: AsyncRead + AsyncSeek + Unpin> SeekReader<R> {
     }
 }
 
-/// Reads as much of the start as opens the file: the header or the head, and a frame.
-async fn read_start(
-    input: &mut (impl AsyncRead + Unpin),
-    secret: &OwnedSecret,
-    file_len: u64,
-) -> Result<Vec<u8>, Error> {
-    let slots = Secret::from(secret).keyring_for_slots();
-    let mut start = Vec::new();
-    let mut wanted = slots.map_or(Opening::START_LEN, |_| Head::MIN_LEN + FRAME_LEN);
-    loop {
-        let read = start.len();
-        start.resize(file_len.min(wanted as u64) as usize, 0);
-        let more = fill(input, &mut start[read..]).await?;
-        start.truncate(read + more);
-        match slots.map(|_| Head::len_from_start(&start)) {
-            Some(Ok(len)) if more > 0 && len + FRAME_LEN > wanted => wanted = len + FRAME_LEN,
-            _ => return Ok(start),
-        }
-    }
-}
+/// An input that is placed before each read.
+struct Placed<'a, R>(&'a mut R);
 
-/// Opens a file by its header or its head.
-fn begin(
-    secret: &OwnedSecret,
-    limits: &KdfLimits,
-    start: &[u8],
-    file_len: u64,
-) -> Result<Result<Opening, Failed>, Error> {
-    let of_head = match Secret::from(secret).keyring_for_slots() {
-        Some(keyring) => open_head(start, file_len, start, keyring, limits)?,
-        None => OfHead::NoSlots,
-    };
-    match of_head {
-        OfHead::NoSlots => Opening::new(secret, limits, start, file_len).map(Ok),
-        OfHead::Opened(head, cipher) => Opening::of_slots(&head, cipher, start, file_len).map(Ok),
-        OfHead::Failed(failed) => Ok(Err(failed)),
-    }
-}
-
-/// The end of a file, in memory, as long as a spare can be.
-struct End {
-    bytes: Vec<u8>,
-    file_len: u64,
-}
-
-impl End {
-    async fn read(
-        input: &mut (impl AsyncRead + AsyncSeek + Unpin),
-        file_len: u64,
-    ) -> Result<Self, Error> {
-        let mut bytes = vec![0; file_len.min(Head::MAX_LEN as u64) as usize];
-        seek(input, SeekFrom::Start(file_len - bytes.len() as u64)).await?;
-        let len = fill(input, &mut bytes).await?;
-        bytes.truncate(len);
-        Ok(Self { bytes, file_len })
-    }
-}
-
-impl ReadAt for End {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        let start = self.file_len - self.file_len.min(Head::MAX_LEN as u64);
-        self.bytes.read_at(buffer, offset - start)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.file_len)
+impl<R: AsyncRead + AsyncSeek + Unpin> Fetch for Placed<'_, R> {
+    async fn fetch(&mut self, buffer: &mut [u8], offset: u64) -> Result<usize, Error> {
+        seek(self.0, SeekFrom::Start(offset)).await?;
+        fill(self.0, buffer).await
     }
 }
 

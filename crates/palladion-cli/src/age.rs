@@ -1,0 +1,79 @@
+//! What opens slots of age: identities, or the program `age`.
+
+use std::error::Error as StdError;
+use std::ffi::OsStr;
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use palladion_file::slots::{FileKey, Unlock};
+use palladion_recipients::{Error, Identities, Recipient};
+use zeroize::Zeroizing;
+
+use crate::failure::Failure;
+
+pub type SlotResult<T> = std::result::Result<T, Box<dyn StdError + Send + Sync>>;
+
+/// What opens slots of age.
+#[derive(Clone)]
+pub enum Opener {
+    Identities(Identities),
+    /// The program `age`, with this identity file: an SSH key, or one for a plugin.
+    Program(PathBuf),
+}
+
+impl Unlock for Opener {
+    fn unlock(&self, age_file: &[u8]) -> SlotResult<Option<FileKey>> {
+        match self {
+            Self::Identities(identities) => identities.unlock(age_file),
+            Self::Program(path) => {
+                let args = [OsStr::new("-d"), OsStr::new("-i"), path.as_os_str()];
+                // The program has said on standard error why it failed.
+                let Some(key) = run_age(&args, age_file)? else { return Ok(None) };
+                let key = Zeroizing::<[u8; 32]>::new(key.as_slice().try_into()?);
+                Ok(Some(FileKey::from(*key)))
+            }
+        }
+    }
+}
+
+/// Runs the program `age`, whose messages and prompts the user sees. `None`: it failed.
+pub fn run_age(args: &[impl AsRef<OsStr>], input: &[u8]) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    let mut command = Command::new("age");
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut age = command.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::other(
+            "for SSH keys and plugins, the program age is needed, and it is not installed",
+        ),
+        _ => error,
+    })?;
+    // Both are short, so that neither program waits for the other. It may have failed already.
+    let _ = age.stdin.take().expect("a pipe").write_all(input);
+    // Large enough from the start: growing would leave copies.
+    let mut output = Zeroizing::new(Vec::with_capacity(1 << 16));
+    let limit = output.capacity() as u64;
+    age.stdout.take().expect("a pipe").take(limit).read_to_end(&mut output)?;
+    Ok(age.wait()?.success().then_some(output))
+}
+
+/// Describes an error in the file of this name, or in the command line.
+pub fn failure(name: Option<&str>, error: &Error) -> Failure {
+    let failure = match (name, error) {
+        (None, error) => Failure::usage(error.to_string()),
+        (Some(name), Error::WrongPassphrase) => Failure::wrong_key(format!("{name}: {error}")),
+        (Some(name), error) => Failure::new(format!("{name}: {error}")),
+    };
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Shortens a recipient for a message.
+pub fn shortened(recipient: &Recipient) -> String {
+    let text = recipient.to_string();
+    match text.get(..20) {
+        Some(start) if text.len() > 80 => format!("{start}…"),
+        _ => text,
+    }
+}

@@ -1,0 +1,152 @@
+//! Key slots for the keys of age: recipients and identities.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use palladion_file::slots::{FileKey, Lock};
+use palladion_recipients::{Error, Recipient, Recipients};
+
+use crate::age::{Opener, SlotResult, failure, run_age};
+use crate::args::RecipientArgs;
+use crate::failure::{Failure, Result, for_each, quoted};
+use crate::input::{Input, check_one_of, is_standard_input};
+use crate::keys::{OwnSecret, Source, existing_default, read_text};
+use crate::values::Kind;
+use crate::{streams, terminal};
+
+/// The longest recipients file, in bytes.
+const LONGEST: usize = 1 << 20;
+
+/// Whom files are encrypted for.
+pub enum Addressees {
+    Recipients(Recipients),
+    /// The program `age`, with these arguments: some recipient is an SSH key, or one of a plugin.
+    Program(Vec<OsString>),
+}
+
+impl Addressees {
+    /// Collects the recipients of options, of recipients files, and of those sources that are
+    /// identities. None if there are none.
+    pub fn new(
+        args: RecipientArgs<'_>,
+        sources: &mut [Source],
+        data_is_standard_input: bool,
+    ) -> Result<Option<Self>> {
+        let (mut recipients, mut program) = (Vec::new(), Vec::new());
+        let mut needs_program = false;
+        for text in args.recipients {
+            match text.parse::<Recipient>() {
+                Ok(recipient) => recipients.push(recipient),
+                Err(error) if error.is_unsupported() => needs_program = true,
+                Err(error) => return Err(not_a_recipient(text, &error)),
+            }
+            program.extend([OsString::from("-r"), text.into()]);
+        }
+        for path in args.files {
+            match read_recipients(path, data_is_standard_input)? {
+                Some(more) => recipients.extend_from_slice(more.as_slice()),
+                None => needs_program = true,
+            }
+            program.extend([OsString::from("-R"), path.into()]);
+        }
+        for source in sources.iter_mut().filter(|source| source.kind() == Kind::Identity) {
+            let path = source.path().map(OsString::from);
+            match source.secret()? {
+                OwnSecret::Identities(Opener::Identities(identities)) => {
+                    recipients.extend(identities.as_slice().iter().map(|own| own.recipient()));
+                }
+                _ => needs_program = true,
+            }
+            program.extend([OsString::from("-i"), path.unwrap_or_default()]);
+        }
+        if program.is_empty() {
+            return Ok(None);
+        }
+        if needs_program {
+            program.insert(0, "-e".into());
+            return Ok(Some(Self::Program(program)));
+        }
+        let recipients = Recipients::new(recipients);
+        recipients.map(|all| Some(Self::Recipients(all))).map_err(|error| failure(None, &error))
+    }
+
+    /// Returns whether one of the identities is that of a recipient.
+    pub fn include(&self, opener: &Opener) -> bool {
+        match (self, opener) {
+            (Self::Recipients(recipients), Opener::Identities(identities)) => {
+                let mut own = identities.as_slice().iter().map(|identity| identity.recipient());
+                own.any(|own| recipients.as_slice().contains(&own))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Lock for Addressees {
+    fn lock(&self, file_key: &FileKey) -> SlotResult<Vec<u8>> {
+        match self {
+            Self::Recipients(recipients) => recipients.lock(file_key),
+            Self::Program(args) => match run_age(args, file_key.as_bytes())? {
+                Some(mut slot) => Ok(std::mem::take(&mut *slot)),
+                None => Err("the program age refused the recipients".into()),
+            },
+        }
+    }
+}
+
+/// Reads a recipients file. `None`: it has recipients that only the program `age` knows.
+fn read_recipients(path: &Path, data_is_standard_input: bool) -> Result<Option<Recipients>> {
+    if is_standard_input(Some(path)) && data_is_standard_input {
+        return Err(Failure::usage("standard input cannot be both the recipients and the data")
+            .hint("name the file to read, or the recipients file"));
+    }
+    let input = Input::open_as("name the recipients file in it", Some(path))?;
+    let text = read_text(&input, LONGEST)?;
+    match text.trim_start_matches('\u{feff}').parse::<Recipients>() {
+        Ok(recipients) => Ok(Some(recipients)),
+        Err(error) if error.is_unsupported() => Ok(None),
+        Err(error) => {
+            let failure = failure(Some(&input.name), &error);
+            Err(match error {
+                Error::Line(_, error) if *error == Error::IdentityAsRecipient => {
+                    failure.hint("it is an identity file, which must stay secret: use -i FILE")
+                }
+                _ => failure,
+            })
+        }
+    }
+}
+
+fn not_a_recipient(text: &str, error: &Error) -> Failure {
+    match error {
+        // Not with the secret in the message.
+        Error::IdentityAsRecipient => Failure::usage("-r takes a recipient, not an identity").hint(
+            "the identity is secret, and may now be in the history of your shell; to print its \
+             recipient, use palladion recipient FILE",
+        ),
+        _ if Path::new(text).exists() => Failure::usage(format!("{error}: {text:?}"))
+            .hint("it is the name of a file: to read recipients from a file, use -R FILE"),
+        _ => Failure::usage(format!("{error}: {text:?}")).hint(error.hint().unwrap_or_default()),
+    }
+}
+
+/// `recipient`.
+pub fn print(files: &[PathBuf]) -> Result<()> {
+    let _hidden = terminal::Hidden;
+    let default = match files.is_empty() {
+        true => vec![existing_default(Kind::Identity, false)?],
+        false => Vec::new(),
+    };
+    for_each(files.iter().chain(&default), |path| {
+        check_one_of(files.len(), Some(path))?;
+        let mut source = Source::open(Some((Kind::Identity, Some(path))), false, false)?;
+        let OwnSecret::Identities(Opener::Identities(identities)) = source.secret()? else {
+            return Err(Failure::new(format!("{} is a key that only age knows", quoted(path)))
+                .hint(
+                    "its recipient is in the file beside it, FILE.pub, or age-keygen -y says it",
+                ));
+        };
+        let recipients = identities.as_slice().iter().map(|own| format!("{}\n", own.recipient()));
+        streams::print(recipients.collect::<String>()).map_err(Failure::of_all_files)
+    })
+}

@@ -1,0 +1,259 @@
+//! Files for the keys of age: recipients and identities.
+
+use crate::common::*;
+use crate::keys::chmod;
+
+/// A folder with the identities `bob`, `eve` and `pq`, their recipients in `bob.pub`, `eve.pub` and
+/// `pq.pub`, a `key` and a text `in`.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    for (name, option) in [("bob", "-q"), ("eve", "-q"), ("pq", "--pq")] {
+        let recipient = bench.ok(&["keygen", "--identity", option, "-o", name]);
+        bench.write(&format!("{name}.pub"), recipient);
+    }
+    bench.write("in", "a text");
+    bench
+}
+
+fn line(bench: &Bench, name: &str) -> String {
+    String::from_utf8(bench.read(name)).unwrap().trim_end().to_string()
+}
+
+fn says(bench: &Bench, args: &[&str]) -> String {
+    let run = bench.run(args);
+    assert!(run.status.success(), "{args:?}: {run:?}");
+    run.stderr
+}
+
+/// Which of these secrets open `in.pld`.
+fn openers(bench: &Bench) -> Vec<&'static str> {
+    let each = [("bob", "--identity=bob"), ("eve", "-ieve"), ("pq", "-ipq"), ("key", "-kkey")];
+    let opens = |option| match bench.run(&["verify", "-q", option, "in.pld"]).status.code() {
+        Some(0) => true,
+        Some(3) => false,
+        other => panic!("{option}: {other:?}"),
+    };
+    each.into_iter().filter(|(_, option)| opens(option)).map(|(name, _)| name).collect()
+}
+
+#[test]
+fn identities_and_their_recipients() {
+    let bench = bench();
+    for name in ["bob", "pq"] {
+        let (identity, recipient) = (line(&bench, name), line(&bench, &format!("{name}.pub")));
+        let (comment, secret) = identity.split_once('\n').unwrap();
+        assert_eq!(comment, format!("# public key: {recipient}"));
+        assert!(secret.starts_with("AGE-SECRET-KEY-"));
+        assert_eq!(bench.ok(&["recipient", name]), format!("{recipient}\n").as_bytes());
+    }
+    assert!(line(&bench, "bob.pub").starts_with("age1") && line(&bench, "bob.pub").len() == 62);
+    assert!(line(&bench, "pq.pub").starts_with("age1pq1"));
+    let two = bench.ok(&["recipient", "eve", "bob"]);
+    assert_eq!(two, [bench.read("eve.pub"), bench.read("bob.pub")].concat());
+    // To standard output, only the file.
+    let shown = String::from_utf8(bench.ok(&["keygen", "--identity", "-o", "-"])).unwrap();
+    assert!(shown.lines().count() == 2 && shown.contains("\nAGE-SECRET-KEY-1"), "{shown}");
+    bench.fails(&["keygen", "--identity", "-o", "bob"], 1, "already exists");
+    bench.fails(&["recipient"], 2, "no default identity file");
+    bench.fails(&["recipient", "key"], 1, "line 1: not a valid identity");
+}
+
+#[test]
+fn for_each_recipient() {
+    let bench = bench();
+    let bob = line(&bench, "bob.pub");
+    for (args, expected) in [
+        (&["-r", &bob][..], &["bob"][..]),
+        (&["-R", "bob.pub", "-i", "eve"], &["bob", "eve"]),
+        (&["-i", "pq"], &["pq"]),
+        (&["-k", "key", "-R", "pq.pub"], &["pq", "key"]),
+    ] {
+        says(&bench, &[&["encrypt", "-f", "in"], args].concat());
+        assert_eq!(openers(&bench), expected, "{args:?}");
+    }
+    // From a pipe, to a pipe, in one slot.
+    let file = bench.run_with_input(&["encrypt", "-r", &bob, "-ieve", "-k", "key"], b"pipe").stdout;
+    let opened = bench.run_with_input(&["decrypt", "-q", "-ibob"], &file);
+    assert_eq!(opened.stdout, b"pipe");
+    bench.write("in.pld", file);
+    assert_eq!(openers(&bench), ["bob", "eve", "key"]);
+    let said = String::from_utf8(bench.ok(&["slots", "in.pld"])).unwrap();
+    assert!(said.contains("slot 1:      key\nslot 2:      age (X25519, X25519)\n"), "{said}");
+    let said = String::from_utf8(bench.ok(&["info", "in.pld"])).unwrap();
+    assert!(said.contains("secret:      key, age (X25519, X25519)\n"), "{said}");
+    let said = String::from_utf8(bench.ok(&["info", "--json", "in.pld"])).unwrap();
+    let age = r#"{"kind":"age","recipients":["X25519","X25519"]}"#;
+    assert!(said.contains(age), "{said}");
+    let said = says(&bench, &["verify", "-ibob", "in.pld"]);
+    assert!(said.contains("anyone who has a recipient's public key could"), "{said}");
+    // The last part of a file, and the same command to pack and to unpack.
+    assert_eq!(bench.ok(&["cat", "-q", "-i", "eve", "--tail=2", "in.pld"]), b"pe");
+    let args = ["encrypt", "-d", "-q", "-R", "bob.pub", "-i", "bob", "-o", "-", "in.pld"];
+    assert_eq!(bench.ok(&args), b"pipe");
+}
+
+#[test]
+fn the_default_identity() {
+    let bench = bench();
+    let home = [("HOME", bench.path("home")), ("APPDATA", bench.path("home"))];
+    let run = finish(bench.command(&["keygen", "--identity"]).envs(home.clone()).spawn().unwrap());
+    assert!(run.status.success() && run.stderr.contains("created the identity file"), "{run:?}");
+    bench.write("own.pub", &run.stdout);
+    bench.ok(&["encrypt", "-R", "own.pub", "in"]);
+    assert_eq!(bench.ok(&["recipient"]), run.stdout);
+    assert_eq!(bench.ok(&["decrypt", "-q", "-o", "-", "in.pld"]), b"a text");
+    bench.fails(&["keygen", "--identity"], 1, "already exists");
+    // Another one, which the environment names.
+    bench.ok(&["encrypt", "-f", "-R", "bob.pub", "in"]);
+    bench.fails(&["decrypt", "-o", "new", "in.pld"], 3, "none of the file's key slots");
+    let mut command = bench.command(&["decrypt", "-q", "-o", "-", "in.pld"]);
+    assert_eq!(command.env("PALLADION_IDENTITY_FILE", "bob").output().unwrap().stdout, b"a text");
+    // It is not taken for files without slots for it, nor to encrypt.
+    bench.ok(&["encrypt", "-f", "-k", "key", "in"]);
+    bench.fails(&["decrypt", "-o", "new", "in.pld"], 2, "no key given");
+    bench.fails(&["encrypt", "-o", "new", "in"], 2, "no key given");
+}
+
+#[test]
+fn changed_recipients() {
+    let bench = bench();
+    bench.ok(&["encrypt", "-i", "bob", "in"]);
+    let bob = line(&bench, "bob.pub");
+    let add = ["rewrap", "--add", "-i", "bob", "--to-recipients-file", "eve.pub", "in.pld"];
+    assert_eq!(says(&bench, &add), "");
+    assert_eq!(openers(&bench), ["bob", "eve"]);
+    let to_pq = ["--to-recipients-file", "pq.pub", "in.pld"];
+    // Neither across slots nor within one.
+    let message = "quantum-safe recipients (age1pq1…) cannot share a file with others";
+    bench.fails(&[&["rewrap", "--add", "-i", "bob"][..], &to_pq].concat(), 1, message);
+    let both = ["rewrap", "-ibob", "--to-recipient", &bob, to_pq[0], to_pq[1], to_pq[2]];
+    bench.fails(&both, 2, message);
+    bench.fails(&["encrypt", "-i", "bob", "-i", "pq", "-o", "new", "in"], 2, message);
+    // Who has the new identity too is not locked out.
+    let args = [&["rewrap", "-i", "bob"][..], &to_pq].concat();
+    bench.fails(&args, 2, "none of the secrets that open the files now");
+    says(&bench, &[&["rewrap", "-i", "bob", "-i", "pq"][..], &to_pq].concat());
+    assert_eq!(openers(&bench), ["pq"]);
+    says(&bench, &["rewrap", "-ipq", "--to-key=key", "--to-recipient", &bob, "-f", "in.pld"]);
+    assert_eq!(openers(&bench), ["bob", "key"]);
+}
+
+#[test]
+fn what_is_taken_for_something_else() {
+    let bench = bench();
+    let (bob, secret) = (line(&bench, "bob.pub"), line(&bench, "bob"));
+    let secret = secret.lines().last().unwrap();
+    bench.ok(&["encrypt", "-R", "bob.pub", "in"]);
+    bench.ok(&["encrypt", "-k", "key", "-o", "plain.pld", "in"]);
+    chmod(&bench, "eve", 0o644);
+    bench.write("utf16", b"\xff\xfeA\0G\0E\0");
+    bench.write("damaged", secret.replace('Q', "P"));
+    bench.write("twisted.pub", bob.replace('q', "p"));
+    for name in ["utf16", "damaged"] {
+        chmod(&bench, name, 0o600);
+    }
+    let encrypt = ["encrypt", "-o", "new", "in"];
+    let decrypt = ["decrypt", "-o", "new", "in.pld"];
+    let plain = ["decrypt", "-o", "new", "plain.pld"];
+    for (command, args, status, message, hint) in [
+        (encrypt, ["-r", secret], 2, "-r takes a recipient", "palladion recipient FILE"),
+        (encrypt, ["-r", "bob.pub"], 2, "not a valid recipient: \"bob.pub\"", "use -R FILE"),
+        (encrypt, ["-r", "age1qq"], 2, "not a valid recipient: \"age1qq\"", "begins with age1"),
+        (encrypt, ["-R", "bob"], 1, "\"bob\": line 2: a secret identity", "use -i FILE"),
+        (encrypt, ["-R", "key"], 1, "line 1: not a valid recipient", "begins with age1"),
+        (encrypt, ["-R", "twisted.pub"], 1, "not a valid recipient", "compare it"),
+        (encrypt, ["-k", "bob"], 1, "\"bob\"", "use -i IDENTITYFILE"),
+        (encrypt, ["-k", "bob.pub"], 1, "\"bob.pub\"", "use -R FILE"),
+        (decrypt, ["-i", "bob.pub"], 1, "line 1: a public recipient", "use -R FILE"),
+        (decrypt, ["-i", &bob], 1, "cannot open", "use -r RECIPIENT"),
+        (decrypt, ["-i", secret], 2, "-i takes the name of a file", "history"),
+        (decrypt, ["-i", "key"], 1, "\"key\": line 1", "use -k KEYFILE"),
+        (decrypt, ["-i", "utf16"], 1, "not a text file in UTF-8", "UTF-16"),
+        (decrypt, ["-i", "damaged"], 1, "line 1: not a valid identity", "compare it"),
+        (decrypt, ["-i", "pq"], 3, "tried the identity of age1pq1", "palladion slots"),
+        (decrypt, ["-k", "key"], 3, "none of the secrets given is of a kind", "use -i"),
+        (plain, ["-i", "bob"], 3, "none of the secrets given is of a kind", "use -k KEYFILE"),
+    ] {
+        let stderr = bench.fails(&[&command[..], &args].concat(), status, message);
+        assert!(stderr.contains("hint: ") && stderr.contains(hint), "{args:?}: {stderr}");
+        assert!(!stderr.contains(&secret[20..]), "{stderr}");
+    }
+    #[cfg(unix)]
+    bench.fails(&[&decrypt[..], &["-i", "eve"]].concat(), 1, "other users can read \"eve\"");
+    // An identity does not encrypt itself, and no output replaces it.
+    bench.fails(&["encrypt", "-i", "bob", "-o", "new", "bob"], 2, "that would encrypt it");
+    bench.fails(&["decrypt", "-f", "-i", "bob", "-o", "bob", "in.pld"], 2, "identity");
+}
+
+#[test]
+fn a_slot_for_age() {
+    let bench = bench();
+    bench.ok(&["encrypt", "-k", "key", "-R", "bob.pub", "-i", "eve", "in"]);
+    let slot = bench.ok(&["slots", "--extract", "2", "in.pld"]);
+    assert!(slot.starts_with(b"age-encryption.org/v1\n-> X25519 "));
+    bench.ok(&["slots", "--extract=2", "-o", "slot.age", "in.pld"]);
+    assert_eq!(bench.read("slot.age"), slot);
+    bench.fails(
+        &["slots", "--extract=1", "in.pld"],
+        2,
+        "slot 1 of \"in.pld\" is not for recipients",
+    );
+    bench.fails(&["slots", "--extract=3", "in.pld"], 2, "has no slot 3");
+    bench.fails(&["slots", "--extract=2", "in.pld", "in.pld"], 2, "--extract takes one file");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_identity_with_a_passphrase() {
+    let bench = Bench::new();
+    bench.write("in", "a text");
+    let script = "\"$P\" keygen -q --identity -p -o id > pub; chmod 644 id; \
+                  \"$P\" encrypt -R pub in; \"$P\" decrypt -q -i id -o - in.pld; echo; \
+                  \"$P\" recipient id > again; cmp again pub && echo same";
+    let dialog = [
+        ("New passphrase", "open\n"),
+        ("Confirm passphrase: ", "open\n"),
+        ("Passphrase for \"id\": ", "Open\n"),
+        ("\"id\": wrong passphrase, try again\r\nPassphrase for \"id\": ", "open\n"),
+        ("a text\r\nPassphrase for \"id\": ", "open\n"),
+    ];
+    let shown = crate::habits::at_a_terminal(&bench, script, &dialog);
+    assert!(shown.ends_with("same\r\n"), "{shown}");
+    assert!(bench.read("id").starts_with(b"age-encryption.org/v1\n-> scrypt "));
+    // Without a terminal.
+    let stderr = bench.fails(&["decrypt", "-i", "id", "-o", "new", "in.pld"], 1, "no terminal");
+    assert!(stderr.contains("age -d"), "{stderr}");
+}
+
+/// SSH keys are left to the program `age`. This one is a fake.
+#[cfg(unix)]
+#[test]
+fn the_program_age() {
+    let bench = bench();
+    std::fs::create_dir(bench.path("bin")).unwrap();
+    let fake = "#!/bin/sh\necho \"$@\" >> args; \
+                case \"$1 $2 $3\" in\n\
+                -e*) printf fake; exec cat;;\n\
+                '-d -i ssh') exec tail -c +5;;\nesac\nexit 1\n";
+    bench.write("bin/age", fake);
+    chmod(&bench, "bin/age", 0o755);
+    bench.write("ssh", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+    bench.write("other", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+    bench.write("ssh.pub", "ssh-ed25519 AAAA\n");
+    let path = format!("{}:{}", bench.path("bin").display(), std::env::var("PATH").unwrap());
+    let run = |args: &[&str]| finish(bench.command(args).env("PATH", &path).spawn().unwrap());
+    let made = run(&["encrypt", "-r", "ssh-rsa BBBB", "-R", "ssh.pub", "-i", "bob", "in"]);
+    assert!(made.status.success(), "{made:?}");
+    let opened = run(&["decrypt", "-q", "-i", "ssh", "-o", "-", "in.pld"]);
+    assert_eq!(opened.stdout, b"a text", "{opened:?}");
+    let refused = run(&["decrypt", "-q", "-i", "other", "-o", "-", "in.pld"]);
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    let args = "-e -r ssh-rsa BBBB -R ssh.pub -i bob\n-d -i ssh\n-d -i other\n";
+    assert_eq!(line(&bench, "args"), args.trim_end());
+    // Not because a file has such a slot, nor without the program.
+    bench.fails(&["decrypt", "-i", "bob", "-o", "new", "in.pld"], 1, "a key slot failed");
+    let mut command = bench.command(&["encrypt", "-R", "ssh.pub", "-o", "new", "in"]);
+    let missing = finish(command.env("PATH", bench.path("home")).spawn().unwrap());
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(missing.stderr.contains("age is needed, and it is not installed"), "{missing:?}");
+}
