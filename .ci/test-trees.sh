@@ -40,7 +40,7 @@ killed() {
     for turn in 1 2 3 4 5 6 7 8 9 10; do
         signal=KILL
         [ $((turn % 2)) = 0 ] || signal=TERM
-        timeout -s $signal "0.$turn" "$@" || true
+        timeout -s $signal "$((turn * 3 / 10)).$((turn * 3 % 10))" "$@" || true
     done 2>/dev/null
     "$@"
 }

@@ -272,19 +272,19 @@ impl<'a> Batch<'a> {
         if !self.naming.is_recursive() && counts.up_to_date + counts.newer == 0 {
             return;
         }
-        let mut line = format!("note: {} files {}", counts.done, self.naming.done());
+        let mut line = format!("note: {}: {}", self.naming.done(), counts.done);
         for (count, what) in [
             (counts.up_to_date, "up to date"),
-            (counts.newer, "kept because their outputs are newer"),
+            (counts.newer, "kept because the output is newer"),
             (counts.failed, "failed"),
             (counts.links, "symbolic links copied"),
-            (counts.hard_links, "with hard links, each now a file of its own"),
+            (counts.hard_links, "hard links made files of their own"),
             (counts.slots, "with key slots"),
             (counts.special, "left out"),
-            (counts.unfinished, "unfinished (.palladion-*.tmp) left out"),
+            (counts.unfinished, "unfinished .palladion-*.tmp left out"),
         ] {
             if count > 0 {
-                line += &format!(", {count} {what}");
+                line += &format!(", {what}: {count}");
             }
         }
         note(&line);

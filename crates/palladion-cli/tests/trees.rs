@@ -108,16 +108,16 @@ fn there_and_back() {
     let bench = planted();
     let before = listing(&bench.path("tree"));
     let encrypt = to(&ENCRYPT, "sealed", &[]);
-    ends(&bench, &encrypt, 0, "4 files encrypted, 2 symbolic links copied", &[]);
+    ends(&bench, &encrypt, 0, "encrypted: 4, symbolic links copied: 2", &[]);
     assert!(bench.path("sealed/a/deep/er/private.pld").exists());
     assert_eq!(bench.path("sealed/a/deep/er").metadata().unwrap().mode() & 0o7777, 0o500);
-    ends(&bench, &to(&DECRYPT, "back/", &[]), 0, "4 files decrypted, 2 symbolic links copied", &[]);
+    ends(&bench, &to(&DECRYPT, "back/", &[]), 0, "decrypted: 4, symbolic links copied: 2", &[]);
     assert_eq!(listing(&bench.path("back")), before);
 
     // What key slots do not prove is said once.
     let slots = to(&ENCRYPT, "sealed", &["--slots", "--force"]);
-    ends(&bench, &slots, 0, "4 files encrypted, 2 up to date", &[]);
-    let counts = "4 files decrypted, 2 up to date, 4 with key slots";
+    ends(&bench, &slots, 0, "encrypted: 4, up to date: 2", &[]);
+    let counts = "decrypted: 4, up to date: 2, with key slots: 4";
     let says = ["note: \"sealed/a/deep/er/private.pld\" has key slots: "];
     ends(&bench, &to(&DECRYPT, "back", &["--force"]), 0, counts, &says);
     assert_eq!(listing(&bench.path("back")), before);
@@ -129,8 +129,8 @@ fn there_and_back() {
         let fifo = Command::new("mkfifo").arg(bench.path("tree/fifo")).status().unwrap();
         assert!(fifo.success());
         fs::remove_dir_all(bench.path("back")).unwrap();
-        let counts = "2 files encrypted, 6 up to date, 2 with hard links, each now a file of its \
-                      own, 1 left out";
+        let counts =
+            "encrypted: 2, up to date: 6, hard links made files of their own: 2, left out: 1";
         let says = ["note: \"tree/fifo\" is a pipe and was left out"];
         ends(&bench, &to(&ENCRYPT, "sealed", &["--skip-existing"]), 0, counts, &says);
         assert!(bench.run(&to(&DECRYPT, "back", &[])).status.success());
@@ -145,12 +145,12 @@ fn there_and_back() {
 fn what_changed_is_done_again() {
     let bench = planted();
     let again = to(&ENCRYPT, "sealed", &["--skip-existing"]);
-    ends(&bench, &again, 0, "4 files encrypted, 2 symbolic links copied", &[]);
-    ends(&bench, &again, 0, "0 files encrypted, 6 up to date", &[]);
+    ends(&bench, &again, 0, "encrypted: 4, symbolic links copied: 2", &[]);
+    ends(&bench, &again, 0, "encrypted: 0, up to date: 6", &[]);
     // Without it, each file has its error, and nothing changes.
     let before = listing(&bench.path("sealed"));
     let says = ["error: \"sealed/", "error: \"sealed/", "error: \"sealed/", "error: \"sealed/"];
-    let counts = "0 files encrypted, 2 up to date, 4 failed";
+    let counts = "encrypted: 0, up to date: 2, failed: 4";
     ends(&bench, &to(&ENCRYPT, "sealed", &[]), 1, counts, &says);
     assert_eq!(listing(&bench.path("sealed")), before);
 
@@ -159,17 +159,17 @@ fn what_changed_is_done_again() {
     bench.write("tree/empty/new", "new");
     fs::remove_file(bench.path("tree/dangling")).unwrap();
     symlink("elsewhere", bench.path("tree/dangling")).unwrap();
-    let counts = "2 files encrypted, 4 up to date, 1 symbolic links copied";
+    let counts = "encrypted: 2, up to date: 4, symbolic links copied: 1";
     ends(&bench, &again, 0, counts, &[]);
     bench.run(&to(&DECRYPT, "back", &[]));
     assert_eq!(listing(&bench.path("back")), listing(&bench.path("tree")));
 
     // A file that was edited after it was decrypted stays.
     bench.write("back/a/two", "edited");
-    let counts = "0 files decrypted, 6 up to date, 1 kept because their outputs are newer";
+    let counts = "decrypted: 0, up to date: 6, kept because the output is newer: 1";
     ends(&bench, &to(&DECRYPT, "back", &["--skip-existing"]), 0, counts, &[]);
     assert_eq!(bench.read("back/a/two"), b"edited");
-    let counts = "5 files decrypted, 2 up to date";
+    let counts = "decrypted: 5, up to date: 2";
     ends(&bench, &to(&DECRYPT, "back", &["--force"]), 0, counts, &[]);
     assert_eq!(listing(&bench.path("back")), listing(&bench.path("tree")));
 }
@@ -223,21 +223,21 @@ fn beside_the_inputs() {
     let bench = planted();
     let before = listing(&bench.path("tree"));
     let encrypt = ["encrypt", "-k", "key", "--recursive", "tree"];
-    ends(&bench, &encrypt, 0, "4 files encrypted", &[]);
+    ends(&bench, &encrypt, 0, "encrypted: 4", &[]);
     assert_eq!(bench.path("tree/a/two.pld").metadata().unwrap().mode() & 0o777, 0o755);
     let passed = ["note: 4 files already end in .pld and were passed over"];
     let again = [&encrypt[..], &["--skip-existing"]].concat();
-    ends(&bench, &again, 0, "0 files encrypted, 4 up to date", &passed);
+    ends(&bench, &again, 0, "encrypted: 0, up to date: 4", &passed);
     let says = ["error: \"tree/a/deep/er/private.pld\" already exists", "error: ", "error: "];
     let says = [&says[..], &["error: "], &passed].concat();
-    ends(&bench, &encrypt, 1, "0 files encrypted, 4 failed", &says);
+    ends(&bench, &encrypt, 1, "encrypted: 0, failed: 4", &says);
 
     // And away with them.
     let rm = [&encrypt[..], &["--force", "--rm"]].concat();
-    ends(&bench, &rm, 0, "4 files encrypted", &passed);
+    ends(&bench, &rm, 0, "encrypted: 4", &passed);
     assert!(!bench.path("tree/one").exists() && bench.path("tree/empty").exists());
     let decrypt = ["decrypt", "-k", "key", "--recursive", "--rm", "tree"];
-    ends(&bench, &decrypt, 0, "4 files decrypted", &[]);
+    ends(&bench, &decrypt, 0, "decrypted: 4", &[]);
     // Only the dates of directories are others.
     let files = |list: Vec<String>| -> Vec<_> {
         list.into_iter().filter(|line| line.contains(" 100")).collect()
@@ -249,9 +249,9 @@ fn beside_the_inputs() {
     assert!(bench.run(&all).stderr.is_empty());
     let all = [&all[..], &["tree/one.pld", "tree/a/two.pld"]].concat();
     let passed = ["note: 2 files already end in .pld and were passed over"];
-    ends(&bench, &all, 0, "0 files encrypted, 2 up to date", &passed);
+    ends(&bench, &all, 0, "encrypted: 0, up to date: 2", &passed);
     let one = ["encrypt", "-k", "key", "--skip-existing", "tree/one", "-o", "tree/one.pld"];
-    ends(&bench, &one, 0, "0 files encrypted, 1 up to date", &[]);
+    ends(&bench, &one, 0, "encrypted: 0, up to date: 1", &[]);
 }
 
 #[test]
@@ -285,9 +285,20 @@ fn what_cannot_be_done() {
         "error: \"tree/key\" holds the key",
         "error: 1 file already ends in .pld and was passed over",
     ];
-    let counts = "4 files encrypted, 1 failed, 2 symbolic links copied, 1 unfinished \
-                  (.palladion-*.tmp) left out";
+    let counts = "encrypted: 4, failed: 1, symbolic links copied: 2, \
+                  unfinished .palladion-*.tmp left out: 1";
     ends(&bench, &to(&ENCRYPT, "sealed", &[]), 2, counts, &says);
+
+    // A passphrase is for few files.
+    fs::create_dir(bench.path("many")).unwrap();
+    (0..101).for_each(|at| bench.write(&format!("many/{at}"), ""));
+    bench.write("passphrase", "correct horse battery staple");
+    set_mode(&bench.path("passphrase"), 0o600);
+    let args = "encrypt --recursive many -q --kdf-memory 32K --kdf-passes 1 --passphrase-file";
+    let args: Vec<_> = args.split(' ').chain(["passphrase"]).collect();
+    let run = bench.run(&args);
+    assert!(run.status.success(), "{run:?}");
+    assert_eq!(run.stderr.matches("warning: a passphrase takes its time for each file").count(), 1);
 }
 
 /// A command that a signal ends leaves whole files, and another one does the rest.
