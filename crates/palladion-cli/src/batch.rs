@@ -1,63 +1,100 @@
 //! Several files, each with an output: the finished outputs are committed together.
 
+use std::cmp::Ordering;
 use std::fs::{self, Metadata};
 use std::mem;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use palladion_output::Identity;
+use palladion_output::{Attributes, Directory, Identity};
 
-use crate::failure::{Failure, Result, quoted};
-use crate::input::{Input, descriptor_of, has_lost_a_link, is_unchanged};
+use crate::failure::{Failure, Result, note, quoted, tell};
+use crate::input::{Input, descriptor_of, has_links, has_lost_a_link, is_unchanged};
 use crate::naming::Naming;
 use crate::output::Output;
-use crate::progress::label;
+use crate::progress::{Progress, label};
+use crate::sealed::Sealed;
+use crate::tree::{Found, Tree, is_unfinished};
 
 /// Does the work for each file and commits its output. `work` also gets what progress calls the
 /// file. If it fails for one of several, the others are processed all the same; the status is that
 /// of the first failure.
 pub fn run(
     naming: &Naming<'_>,
-    mut work: impl FnMut(Option<&Path>, &str, &mut Batch) -> Result<(Output, After)>,
+    mut work: impl FnMut(Option<&Path>, &str, &mut Batch<'_>) -> Result<(Output, After)>,
 ) -> Result<()> {
     let files = naming.files();
-    let mut batch = Batch::new();
+    let mut batch = Batch::new(naming);
+    if naming.is_recursive() {
+        batch.count(&files);
+    }
     for (at, path) in files.iter().enumerate() {
-        let len = batch.make_room(*path);
-        match work(*path, &label(*path, at, files.len()), &mut batch) {
-            Ok(done) => batch.add(done, len, at + 1 == files.len()),
-            Err(failure) => {
-                batch.commit(false);
-                let is_final = failure.is_final;
-                batch.tell(failure);
-                if is_final {
-                    break;
-                }
+        let go_on = match path.and_then(|path| naming.tree_at(path)) {
+            Some(tree) => tree.walk(&mut |found| batch.take(tree, found, &mut work)),
+            None => {
+                let label = label(*path, at, files.len());
+                batch.file(*path, &label, at + 1 == files.len(), &mut work)
             }
+        };
+        if go_on.is_break() {
+            break;
         }
     }
-    if let Some(failure) = naming.passed_over() {
-        batch.tell(failure);
-    }
-    batch.failure.map_or(Ok(()), Err)
+    batch.end()
+}
+
+/// The work for a file.
+type Work<'a> = &'a mut dyn FnMut(Option<&Path>, &str, &mut Batch<'_>) -> Result<(Output, After)>;
+
+/// What was done, for the line at the end.
+#[derive(Default)]
+struct Counts {
+    done: usize,
+    up_to_date: usize,
+    newer: usize,
+    failed: usize,
+    links: usize,
+    hard_links: usize,
+    slots: usize,
+    special: usize,
+    /// Unfinished outputs of a command that was killed.
+    unfinished: usize,
+    /// Files of directories that were passed over for their names.
+    passed_over: usize,
+}
+
+/// Progress over all files of directories.
+struct Whole {
+    progress: Progress,
+    files: usize,
+    /// Bytes of the files before the current one.
+    done: u64,
 }
 
 /// Finished outputs of short files. They are committed together, because a disk takes hardly longer
 /// to sync many files than to sync one.
-pub struct Batch {
+pub struct Batch<'a> {
+    naming: &'a Naming<'a>,
     outputs: Vec<(Output, After)>,
     /// How long their inputs are together.
     len: u64,
     most_outputs: usize,
+    /// Directories of which everything is done or in `outputs`, and what they get then.
+    folders: Vec<(Directory, Attributes)>,
+    counts: Counts,
+    whole: Option<Whole>,
     /// The first of all files.
     failure: Option<Failure>,
 }
 
-impl Batch {
+impl<'a> Batch<'a> {
     const MOST_OUTPUTS: u64 = 64;
     /// A longer file does not join.
     const LONGEST: u64 = 64 << 20;
+    /// With a passphrase, more files take minutes.
+    const MANY: usize = 100;
 
-    fn new() -> Self {
+    fn new(naming: &'a Naming<'a>) -> Self {
         #[cfg(unix)]
         let most_open = {
             use rustix::process::{Resource, getrlimit};
@@ -68,16 +105,196 @@ impl Batch {
         // An output has up to three, and the program some others.
         let most_outputs = most_open.saturating_sub(32) / 4;
         let most_outputs = most_outputs.clamp(1, Self::MOST_OUTPUTS) as usize;
-        Self { outputs: Vec::new(), len: 0, most_outputs, failure: None }
+        Self {
+            naming,
+            outputs: Vec::new(),
+            len: 0,
+            most_outputs,
+            folders: Vec::new(),
+            counts: Counts::default(),
+            whole: None,
+            failure: None,
+        }
+    }
+
+    /// Counts the files in directories and their bytes.
+    fn count(&mut self, files: &[Option<&Path>]) {
+        let (mut bytes, mut count) = (0, 0);
+        let mut add = |path: &Path| {
+            count += 1;
+            bytes += fs::symlink_metadata(path).map_or(0, |found| found.len());
+        };
+        for path in files.iter().flatten() {
+            match self.naming.tree_at(path) {
+                None => add(path),
+                Some(tree) => {
+                    let _ = tree.walk(&mut |found| {
+                        match found {
+                            Found::File(path) if !self.naming.is_other(path) => add(path),
+                            _ => {}
+                        }
+                        ControlFlow::Continue(())
+                    });
+                }
+            }
+        }
+        let progress = Progress::of_all(bytes, &format!("{count} files"));
+        self.whole = Some(Whole { progress, files: count, done: 0 });
+    }
+
+    /// Returns the progress of one file, which goes on with that of all.
+    pub fn progress(&self, len: Option<u64>, label: &str) -> Progress {
+        match &self.whole {
+            Some(whole) => whole.progress.part(whole.done),
+            None => Progress::of_bytes(len, label),
+        }
+    }
+
+    /// Prepares for a file with a passphrase: the user may be asked, and deriving a key takes its
+    /// time.
+    pub fn expect_passphrase(&mut self) {
+        self.commit(false);
+        if let Some(whole) = &mut self.whole
+            && mem::take(&mut whole.files) > Self::MANY
+        {
+            tell(
+                "warning: a passphrase takes its time for each file, and there are many; a key \
+                 file takes none (palladion keygen)",
+            );
+        }
+    }
+
+    /// Says what a file with key slots does not prove, in directories only for the first.
+    pub fn note_slots(&mut self, sealed: &Sealed<'_>) {
+        self.counts.slots += usize::from(sealed.head.is_some());
+        if self.whole.is_none() || self.counts.slots == 1 {
+            sealed.note_slots();
+        }
+    }
+
+    /// Takes what is found in a directory.
+    fn take(&mut self, tree: &Tree, found: Found<'_>, work: Work<'_>) -> ControlFlow<()> {
+        let result = match found {
+            Found::File(path) if is_unfinished(path.file_name().unwrap_or_default()) => {
+                self.counts.unfinished += 1;
+                Ok(())
+            }
+            Found::File(path) if self.naming.is_other(path) => {
+                self.counts.passed_over += 1;
+                Ok(())
+            }
+            Found::File(path) => return self.file(Some(path), "", false, work),
+            Found::Link(_) | Found::Folder(..) if !tree.is_copy => Ok(()),
+            Found::Link(path) if cfg!(windows) => self.leave_out(path, "a symbolic link"),
+            Found::Link(path) => tree.copy_link(path, self.naming.replaces()).map(|is_new| {
+                self.counts.links += usize::from(is_new);
+                self.counts.up_to_date += usize::from(!is_new);
+            }),
+            Found::Folder(path, attributes) => tree.folder(path).map(|folder| {
+                self.folders.push((folder, attributes));
+                if self.outputs.is_empty() || self.folders.len() >= self.most_outputs {
+                    self.commit(false);
+                }
+            }),
+            Found::Special(path, what) => self.leave_out(path, what),
+            Found::Unreadable(path, error) => Err(Failure::io("read", &quoted(path), &error)),
+        };
+        if let Err(failure) = result {
+            self.fail(failure);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn leave_out(&mut self, path: &Path, what: &str) -> Result<()> {
+        note(&format!("note: {} is {what} and was left out", quoted(path)));
+        self.counts.special += 1;
+        Ok(())
+    }
+
+    /// Does the work for a file, unless that is done already.
+    fn file(
+        &mut self,
+        path: Option<&Path>,
+        label: &str,
+        is_last: bool,
+        work: Work<'_>,
+    ) -> ControlFlow<()> {
+        let named = path.filter(|_| descriptor_of(path).is_none());
+        let found = named.and_then(|path| fs::metadata(path).ok());
+        let len = found.as_ref().map_or(0, Metadata::len);
+        let input = named.zip(found.as_ref());
+        match input.and_then(|(path, found)| self.naming.existing(path, found)) {
+            Some(Ordering::Equal) => self.counts.up_to_date += 1,
+            Some(Ordering::Greater) => self.counts.newer += 1,
+            _ => {
+                let joining = self.make_room(named, found.as_ref());
+                match work(path, label, self) {
+                    Ok(done) => {
+                        let has_links =
+                            self.naming.is_copy() && found.as_ref().is_some_and(has_links);
+                        self.counts.hard_links += usize::from(has_links);
+                        self.add(done, joining, is_last);
+                    }
+                    Err(failure) => {
+                        let is_final = failure.is_final;
+                        self.fail(failure);
+                        if is_final {
+                            return ControlFlow::Break(());
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(whole) = &mut self.whole {
+            whole.done += len;
+            whole.progress.set(whole.done);
+        }
+        if is_last {
+            self.commit(true);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Commits what is left, and says what was done.
+    fn end(mut self) -> Result<()> {
+        self.commit(true);
+        self.whole = None; // clears the bar
+        if let Some(failure) = self.naming.passed_over(self.counts.passed_over) {
+            self.tell(failure);
+        }
+        self.say_counts();
+        self.failure.map_or(Ok(()), Err)
+    }
+
+    /// One line, after directories and after files that were skipped.
+    fn say_counts(&self) {
+        let counts = &self.counts;
+        if !self.naming.is_recursive() && counts.up_to_date + counts.newer == 0 {
+            return;
+        }
+        let mut line = format!("note: {}: {}", self.naming.done(), counts.done);
+        for (count, what) in [
+            (counts.up_to_date, "up to date"),
+            (counts.newer, "kept because the output is newer"),
+            (counts.failed, "failed"),
+            (counts.links, "symbolic links copied"),
+            (counts.hard_links, "hard links made files of their own"),
+            (counts.slots, "with key slots"),
+            (counts.special, "left out"),
+            (counts.unfinished, "unfinished .palladion-*.tmp left out"),
+        ] {
+            if count > 0 {
+                line += &format!(", {what}: {count}");
+            }
+        }
+        note(&line);
     }
 
     /// Commits the outputs unless the input that comes next may join them. It may be too long, or
     /// keep the program waiting, or be one of them. Returns its length if it may join a batch.
-    fn make_room(&mut self, path: Option<&Path>) -> u64 {
-        let named = path.filter(|_| descriptor_of(path).is_none());
-        let found = named.and_then(|path| fs::metadata(path).ok());
+    fn make_room(&mut self, path: Option<&Path>, found: Option<&Metadata>) -> u64 {
         let len = match found.filter(|found| found.is_file()) {
-            Some(file) if !self.replaces(named) => file.len(),
+            Some(file) if !self.replaces(path) => file.len(),
             _ => u64::MAX,
         };
         if self.len.saturating_add(len) > Self::LONGEST {
@@ -105,17 +322,36 @@ impl Batch {
     }
 
     /// Commits the outputs. No other may be open, because a signal would leave it behind.
-    pub fn commit(&mut self, is_last: bool) {
+    fn commit(&mut self, is_last: bool) {
+        if self.outputs.is_empty() && self.folders.is_empty() {
+            return; // also after the last output, when no lock can be had
+        }
         self.len = 0;
         let (outputs, afters): (Vec<_>, Vec<_>) = mem::take(&mut self.outputs).into_iter().unzip();
         let mut afters = afters.into_iter();
         for result in Output::commit_all(outputs, is_last) {
             let Some(after) = afters.next() else { break };
             let others = afters.as_mut_slice();
-            if let Err(failure) = result.and_then(|is_synced| after.conclude(is_synced, others)) {
-                self.tell(failure);
+            match result.and_then(|is_synced| after.conclude(is_synced, others)) {
+                Ok(()) => self.counts.done += 1,
+                Err(failure) => {
+                    self.counts.failed += 1;
+                    self.tell(failure);
+                }
             }
         }
+        for (folder, attributes) in mem::take(&mut self.folders) {
+            if !folder.finish(&attributes) {
+                tell(&format!("warning: {} cannot be synced", quoted(folder.path())));
+            }
+        }
+    }
+
+    /// Tells about a file that has no output, after those of earlier files.
+    fn fail(&mut self, failure: Failure) {
+        self.commit(false);
+        self.counts.failed += 1;
+        self.tell(failure);
     }
 
     fn tell(&mut self, failure: Failure) {

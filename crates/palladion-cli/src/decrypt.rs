@@ -11,7 +11,6 @@ use crate::impatient::Impatient;
 use crate::input::{Input, check_one_of};
 use crate::naming::Naming;
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::ring::Ring;
 use crate::salvage::Found;
 use crate::sealed::{REPAIR, Sealed};
@@ -38,12 +37,12 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
         let sealed = Sealed::read_input(&input, "export", options.salvage)?;
         ring.check(&sealed)?;
         if sealed.takes(Kind::Passphrase) {
-            batch.commit(false); // the user may be asked, and deriving a key takes its time
+            batch.expect_passphrase();
         }
         let output = naming.open(&input, &ring.files(), path)?;
         let mut sink = options.salvage.then(|| output.random_access()).transpose()?;
         let salvaged = ring.unlock(&sealed, &output.name, |secret| {
-            let mut progress = Progress::of_bytes(input.len, label);
+            let mut progress = batch.progress(input.len, label);
             let bar = progress.bar();
             let mut decryptor = Decryptor::new(secret)
                 .kdf_limits(options.limits)
@@ -71,7 +70,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
                 }
             }
         })?;
-        sealed.note_slots();
+        batch.note_slots(&sealed);
         match salvaged {
             Some(salvaged) => conclude(salvaged, &input, output),
             None => Ok((output, After::of(path.filter(|_| in_out.rm), input))),

@@ -10,7 +10,6 @@ use crate::impatient::Impatient;
 use crate::input::{Input, check_one_of};
 use crate::keys::Source;
 use crate::naming::Naming;
-use crate::progress::Progress;
 use crate::recipients::Addressees;
 use crate::ring::allowing;
 use crate::terminal;
@@ -39,7 +38,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
     }
     batch::run(&naming, |path, label, batch| {
         if has_passphrase {
-            batch.commit(false); // deriving a key takes its time
+            batch.expect_passphrase();
         }
         check_one_of(in_out.files.len(), path)?;
         let input = Input::open(path)?;
@@ -60,7 +59,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         let slots = slots.chain(addressees.iter().map(|all| Ok(NewSlot::Age(all))));
         let slots = slots.collect::<Result<Vec<_>>>()?;
         input.begin();
-        let mut progress = Progress::of_bytes(input.len, label);
+        let mut progress = batch.progress(input.len, label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
         let encryptor = match (&secrets[..], &addressees[..]) {
             ([secret], []) if !args.slots => Encryptor::new(secret.borrow()?),

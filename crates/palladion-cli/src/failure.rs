@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use indicatif::ProgressBar;
 use palladion::Buffer;
 use palladion_file::Error;
 pub use palladion_output::quoted;
@@ -223,8 +224,23 @@ pub fn tell(text: &str) {
     say(&format!("{text}\n"));
 }
 
+/// A bar that stays while messages are printed.
+static LASTING: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Prints messages above this bar from now on.
+pub fn print_above(bar: ProgressBar) {
+    *LASTING.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar);
+}
+
 /// Prints text on standard error. If that fails, nobody is listening.
 pub fn say(text: &str) {
     // One write, so that messages of several programs do not mix.
-    let _ = Waiting(io::stderr()).write_all(text.as_bytes());
+    let print = || {
+        let _ = Waiting(io::stderr()).write_all(text.as_bytes());
+    };
+    let bar = LASTING.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    match bar {
+        Some(bar) => bar.suspend(print),
+        None => print(),
+    }
 }

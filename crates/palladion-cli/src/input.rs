@@ -108,6 +108,17 @@ pub fn is_unchanged(before: &Metadata, now: &Metadata) -> bool {
     state(before) == state(now)
 }
 
+/// Returns whether a file has other names too.
+pub fn has_links(file: &Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::nlink(file) > 1;
+    #[cfg(not(unix))]
+    return {
+        let _ = file;
+        false
+    };
+}
+
 /// Returns whether a file has one link less than before, and the same contents.
 pub fn has_lost_a_link(before: &Metadata, now: &Metadata) -> bool {
     #[cfg(unix)]

@@ -35,6 +35,7 @@ mod speed;
 mod streams;
 mod terminal;
 mod text;
+mod tree;
 mod values;
 mod verdict;
 mod verify;

@@ -1,16 +1,18 @@
 //! The names of the outputs of `encrypt` and `decrypt`.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 
 use palladion_output::{Identity, refuse_inputs};
 
 use crate::args::InOutArgs;
-use crate::failure::{Failure, Result, quoted};
+use crate::failure::{Failure, Result, note, quoted};
 use crate::input::{Input, descriptor_of, is_standard};
 use crate::output::{Access, Output};
+use crate::tree::{Tree, folder_of};
 
 /// The end of the name of an encrypted file.
 const SUFFIX: &str = "pld";
@@ -21,6 +23,8 @@ pub struct Naming<'a> {
     args: &'a InOutArgs,
     /// The directory that `-o` names.
     folder: Option<&'a Path>,
+    /// The directories among the inputs, with `--recursive`.
+    trees: Vec<Tree>,
     /// Derives the name of an output from that of its input.
     derive: fn(&Path) -> Result<PathBuf>,
     /// Whether the inputs are encrypted files, whose names have the suffix.
@@ -44,8 +48,12 @@ impl<'a> Naming<'a> {
         is_encrypted: bool,
     ) -> Result<Self> {
         let output = args.output.as_deref();
-        let folder = output.filter(|path| names_folder(path));
-        let naming = Self { args, folder, derive, is_encrypted };
+        let trees = open_trees(args)?;
+        let folder = output.filter(|path| trees.is_empty() && names_folder(path));
+        let naming = Self { args, folder, trees, derive, is_encrypted };
+        if !naming.trees.is_empty() {
+            return Ok(naming);
+        }
         match (folder, output) {
             (Some(folder), _) if !folder.is_dir() => {
                 // Without the separator at its end.
@@ -84,13 +92,45 @@ impl<'a> Naming<'a> {
 
     fn passes_over(&self, path: &Path) -> bool {
         self.args.files.len() > 1
-            && has_suffix(path) != self.is_encrypted
+            && self.is_other(path)
             && descriptor_of(Some(path)).is_none()
+            && self.tree_at(path).is_none()
     }
 
-    /// Says how many files were passed over. Like `gzip`, the command does not end with status 0.
-    pub fn passed_over(&self) -> Option<Failure> {
-        let files = self.args.files.iter().filter(|path| self.passes_over(path)).count();
+    /// Returns whether a file is encrypted already, or not encrypted, as its name says.
+    pub fn is_other(&self, path: &Path) -> bool {
+        has_suffix(path) != self.is_encrypted
+    }
+
+    /// Returns the tree with this root, if `--recursive` was given.
+    pub fn tree_at(&self, path: &Path) -> Option<&Tree> {
+        self.trees.iter().find(|tree| tree.is_at(path))
+    }
+
+    /// Returns whether some of the inputs are directories.
+    pub fn is_recursive(&self) -> bool {
+        !self.trees.is_empty()
+    }
+
+    /// Returns whether the outputs are a copy of a directory.
+    pub fn is_copy(&self) -> bool {
+        self.trees.iter().any(|tree| tree.is_copy)
+    }
+
+    /// Returns whether outputs may replace files.
+    pub fn replaces(&self) -> bool {
+        self.args.force || self.args.skip_existing
+    }
+
+    /// What the inputs become.
+    pub fn done(&self) -> &'static str {
+        if self.is_encrypted { "decrypted" } else { "encrypted" }
+    }
+
+    /// Says how many files were passed over, `in_trees` of them in directories. Like `gzip`, the
+    /// command does not end with status 0, unless the outputs of others are among the inputs.
+    pub fn passed_over(&self, in_trees: usize) -> Option<Failure> {
+        let files = self.args.files.iter().filter(|path| self.passes_over(path)).count() + in_trees;
         let (ends, end, what) = match self.is_encrypted {
             true => ("does not end", "do not end", "decrypt one"),
             false => ("already ends", "already end", "encrypt one again"),
@@ -100,6 +140,13 @@ impl<'a> Naming<'a> {
             1 => format!("1 file {ends} in .{SUFFIX} and was passed over"),
             _ => format!("{files} files {end} in .{SUFFIX} and were passed over"),
         };
+        if self.folder.is_none()
+            && !self.is_copy()
+            && (self.is_recursive() || self.args.skip_existing)
+        {
+            note(&format!("note: {message}"));
+            return None;
+        }
         let hint = format!("to {what}, name it alone, with -o OUT");
         Some(Failure::usage(message).hint(hint))
     }
@@ -145,6 +192,46 @@ impl<'a> Naming<'a> {
         })
     }
 
+    /// The name of the output for a file in a directory.
+    fn name_in_tree(&self, path: &Path) -> Result<OsString> {
+        let name = (self.derive)(path)?;
+        Ok(name.file_name().unwrap_or_default().to_os_string())
+    }
+
+    fn tree_of(&self, path: Option<&Path>) -> Option<&Tree> {
+        self.trees.iter().find(|tree| path.is_some_and(|path| tree.has(path)))
+    }
+
+    /// With `--skip-existing`, returns how the date of an existing output compares with that of its
+    /// input. They are equal if the input is unchanged, because the output gets its date.
+    pub fn existing(&self, path: &Path, input: &Metadata) -> Option<Ordering> {
+        if !self.args.skip_existing || !input.is_file() {
+            return None;
+        }
+        let found = match self.tree_of(Some(path)) {
+            Some(tree) => {
+                let (folder, name) =
+                    (tree.folder(folder_of(path)).ok()?, self.name_in_tree(path).ok()?);
+                let found = folder.find(&name)?;
+                let is_unchanged = found.modified().ok()? == input.modified().ok()?;
+                // Its permissions may have changed all the same.
+                if is_unchanged && let Ok(source) = File::open(path) {
+                    let _ = folder.set_permissions(&name, &source);
+                }
+                found
+            }
+            None => {
+                let output = match (&self.args.output, self.folder) {
+                    (Some(output), None) if is_standard(Some(output)) => return None,
+                    (Some(output), None) => output.clone(),
+                    _ => self.name(path).ok()?,
+                };
+                fs::metadata(output).ok().filter(Metadata::is_file)?
+            }
+        };
+        Some(found.modified().ok()?.cmp(&input.modified().ok()?))
+    }
+
     /// Opens the output for an input. `secrets` are the files of keys and passphrases.
     pub fn open(
         &self,
@@ -152,6 +239,15 @@ impl<'a> Naming<'a> {
         secrets: &[(&str, &Identity)],
         path: Option<&Path>,
     ) -> Result<Output> {
+        let replace = self.replaces();
+        if let (Some(tree), Some(path)) = (self.tree_of(path), path) {
+            if self.args.rm {
+                check_deletion(input, Some(path), secrets)?;
+            }
+            let (folder, name) = (tree.folder(folder_of(path))?, self.name_in_tree(path)?);
+            let inputs = [&[("input", &input.identity)], secrets].concat();
+            return Output::open_in(&folder, &name, replace, &inputs, input);
+        }
         let derived = match path {
             Some(path)
                 if input.descriptor.is_none()
@@ -176,7 +272,7 @@ impl<'a> Naming<'a> {
         }
         let inputs = [&[("input", &input.identity)], secrets].concat();
         let output = derived.as_deref().or(self.args.output.as_deref());
-        let output = Output::open_as(output, self.args.force, Access::Usual, &inputs, |target| {
+        let output = Output::open_as(output, replace, Access::Usual, &inputs, |target| {
             input.pass_on(target)
         })?;
         if self.args.rm && output.is_direct() {
@@ -185,6 +281,23 @@ impl<'a> Naming<'a> {
         }
         Ok(output)
     }
+}
+
+/// The directories among the inputs, with `--recursive`.
+fn open_trees(args: &InOutArgs) -> Result<Vec<Tree>> {
+    if !args.recursive {
+        return Ok(Vec::new());
+    }
+    let output = args.output.as_deref();
+    let roots: Vec<_> = args.files.iter().filter(|path| path.is_dir()).collect();
+    if output.is_some() && (roots.len() != 1 || args.files.len() > 1) {
+        return Err(Failure::usage("--recursive with -o takes one directory")
+            .hint("leave out -o, or name one directory at a time"));
+    }
+    if args.files.is_empty() {
+        return Err(Failure::usage("--recursive needs a directory").hint("name one"));
+    }
+    roots.into_iter().map(|root| Tree::open(root, output)).collect()
 }
 
 /// Fails if an input cannot be deleted, or is a secret.

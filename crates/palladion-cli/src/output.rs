@@ -1,15 +1,16 @@
 //! The output of a command: a file that appears once it is complete, or standard output.
 //! [`palladion_output`] says what names mean and what is refused.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
 
 pub use palladion_output::Access;
-use palladion_output::{self as output, Cause, Error, Identity, Target};
+use palladion_output::{self as output, Cause, Directory, Error, Identity, Target};
 
 use crate::failure::{Failure, Result, quoted, tell};
-use crate::input::is_standard;
+use crate::input::{Input, is_standard};
 use crate::waiting::Waiting;
 use crate::{interrupt, streams};
 
@@ -50,20 +51,7 @@ impl Output {
         };
         let Some(number) = number else {
             let target = Target::check(path, force, access, inputs).map_err(failure)?;
-            let target = shape(target);
-            let output = match target.is_special() {
-                // A FIFO waits for its reader, and a signal may end that.
-                true => target.open(),
-                false => interrupt::guarding(
-                    || target.open(),
-                    |output| output.as_ref().ok()?.temporary_path(),
-                ),
-            };
-            let output = output.map_err(failure)?;
-            if output.is_direct() {
-                streams::widen(output.file()); // a FIFO
-            }
-            return Ok(Self { name, output });
+            return Self::create(shape(target), name);
         };
         let file = match number {
             1 => streams::output(),
@@ -73,6 +61,35 @@ impl Output {
         same_file(&Identity::of(&file), inputs, &name)?;
         streams::widen(&file);
         Ok(Self { name, output: output::Output::direct(path, file) })
+    }
+
+    /// Opens an output in a directory: a copy of `source`, with its permissions and its date.
+    pub fn open_in(
+        directory: &Directory,
+        name: &OsStr,
+        force: bool,
+        inputs: &[(&str, &Identity)],
+        source: &Input,
+    ) -> Result<Self> {
+        let target = Target::check_in(directory, name, force, inputs).map_err(failure)?;
+        let path = quoted(&directory.path().join(name));
+        Self::create(source.pass_on(target).copy_of(&source.file), path)
+    }
+
+    fn create(target: Target, name: String) -> Result<Self> {
+        let output = match target.is_special() {
+            // A FIFO waits for its reader, and a signal may end that.
+            true => target.open(),
+            false => interrupt::guarding(
+                || target.open(),
+                |output| output.as_ref().ok()?.temporary_path(),
+            ),
+        };
+        let output = output.map_err(failure)?;
+        if output.is_direct() {
+            streams::widen(output.file()); // a FIFO
+        }
+        Ok(Self { name, output })
     }
 
     /// Returns where to write.
@@ -161,7 +178,7 @@ impl Write for Writer<'_> {
 }
 
 /// Explains why there is no output.
-fn failure(error: Error) -> Failure {
+pub fn failure(error: Error) -> Failure {
     if let Cause::Io(action, io) = &error.cause {
         let name = match is_standard(Some(&error.path)) {
             true => STANDARD_OUTPUT.to_string(),
@@ -181,7 +198,15 @@ fn failure(error: Error) -> Failure {
         Cause::Exists if !error.path.exists() => {
             "it is a symbolic link to a missing file: remove the link, or create its target"
         }
-        Cause::Exists => "choose another name, or replace it with --force",
+        Cause::Exists => {
+            "choose another name, replace it with --force, or go on with --skip-existing"
+        }
+        Cause::NotFile => {
+            "remove it, or choose another output: symbolic links are not followed here"
+        }
+        Cause::NotDirectory => {
+            "remove it, or choose another output: symbolic links are not followed here"
+        }
         Cause::Directory => "name a file in it",
         Cause::EmptyName | Cause::DirectoryName => "name a file with -o OUT",
         Cause::NoDirectory(_) => "create it first: mkdir -p DIRECTORY",

@@ -9,7 +9,7 @@ use indicatif::{
     DecimalBytes, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
 };
 
-use crate::failure::is_quiet;
+use crate::failure::{is_quiet, print_above};
 use crate::input::is_standard;
 use crate::terminal;
 use crate::text::printable;
@@ -24,6 +24,8 @@ pub struct Progress {
     /// When the first step was done. Earlier waiting, as for a passphrase, must not affect the
     /// rate.
     begin: Option<Instant>,
+    /// What was done before, if this is the progress of a part of the work.
+    before: Option<u64>,
 }
 
 impl Progress {
@@ -55,6 +57,19 @@ impl Progress {
         })
     }
 
+    /// Counts the bytes of many files, each of which is a [`part`](Self::part).
+    pub fn of_all(total: u64, name: &str) -> Self {
+        let mut all = Self::of_bytes(Some(total), name);
+        all.begin = Some(Instant::now());
+        print_above(all.bar());
+        all
+    }
+
+    /// The progress of a part of the work, which comes after `before` bytes.
+    pub fn part(&self, before: u64) -> Self {
+        Self { bar: self.bar.clone(), begin: self.begin, before: Some(before) }
+    }
+
     /// Counts steps; `what` says what they do.
     pub fn of_steps(total: u64, what: &'static str) -> Self {
         let look = Look::usual();
@@ -76,7 +91,7 @@ impl Progress {
         bar.set_style(style.with_key("line", move |state: &_, line: &mut dyn fmt::Write| {
             let _ = write(state, line);
         }));
-        Self { bar, begin: None }
+        Self { bar, begin: None, before: None }
     }
 
     pub fn set(&mut self, done: u64) {
@@ -88,7 +103,7 @@ impl Progress {
         if self.bar.is_hidden() && !is_quiet() && begin.elapsed() > PATIENCE {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.bar.set_position(done);
+        self.bar.set_position(self.before.unwrap_or(0) + done);
     }
 
     /// The bar itself, for other threads to clear.
@@ -109,7 +124,9 @@ pub fn label(path: Option<&Path>, at: usize, of: usize) -> String {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        if self.before.is_none() {
+            self.bar.finish_and_clear();
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod parts;
 mod raf;
 mod recipients;
 mod slots;
+mod trees;
 #[cfg(unix)]
 mod waiting;
 mod windows;

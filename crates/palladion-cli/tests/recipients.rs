@@ -146,8 +146,13 @@ fn what_is_taken_for_something_else() {
     bench.ok(&["encrypt", "-k", "key", "-o", "plain.pld", "in"]);
     chmod(&bench, "eve", 0o644);
     bench.write("utf16", b"\xff\xfeA\0G\0E\0");
-    bench.write("damaged", secret.replace('Q', "P"));
-    bench.write("twisted.pub", bob.replace('q', "p"));
+    // Any character may be missing in a random key, so the last one is changed.
+    let changed = |text: &str, one: char, other: char| {
+        let (rest, last) = text.trim_end().split_at(text.trim_end().len() - 1);
+        format!("{rest}{}", if last.starts_with(one) { other } else { one })
+    };
+    bench.write("damaged", changed(secret, 'Q', 'P'));
+    bench.write("twisted.pub", changed(&bob, 'q', 'p'));
     for name in ["utf16", "damaged"] {
         chmod(&bench, name, 0o600);
     }

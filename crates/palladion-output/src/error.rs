@@ -21,6 +21,11 @@ pub enum Cause {
     Exists,
     /// It is a directory.
     Directory,
+    /// Something other than a directory is there, such as a symbolic link, which is not followed.
+    NotDirectory,
+    /// Something other than a regular file is there, such as a symbolic link, which is not
+    /// followed.
+    NotFile,
     /// The name is empty.
     EmptyName,
     /// The name ends as only that of a directory can.
@@ -64,6 +69,8 @@ impl fmt::Display for Error {
         match &self.cause {
             Cause::Exists => write!(f, "{path} already exists"),
             Cause::Directory => write!(f, "{path} is a directory"),
+            Cause::NotDirectory => write!(f, "{path} is not a directory"),
+            Cause::NotFile => write!(f, "{path} is there and is not a regular file"),
             Cause::EmptyName => write!(f, "the name of the output is empty"),
             Cause::DirectoryName => write!(f, "{path} is a directory, not a file"),
             Cause::NoDirectory(folder) => {

@@ -1,7 +1,7 @@
 //! Files in an open directory. On Unix they are found even if the program changes its own directory
 //! or the path of this one is too long for the system.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
@@ -17,6 +17,13 @@ pub use system::{list, open_without_access};
 /// A way to rename a file, or to give it a second name, without replacing another.
 pub type Way = fn(&Folder, &OsStr, &OsStr) -> io::Result<()>;
 
+/// A name of its own for a file that is not complete.
+pub fn temporary_name() -> io::Result<OsString> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(format!(".palladion-{:016x}.tmp", u64::from_le_bytes(random)).into())
+}
+
 /// The directory of a file.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -25,7 +32,9 @@ pub fn folder_of(path: &Path) -> &Path {
 #[cfg(unix)]
 mod system {
     use std::os::fd::OwnedFd;
+    use std::os::unix::ffi::OsStringExt;
     use std::path::PathBuf;
+    use std::time::{Duration, SystemTime};
 
     use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
     use rustix::io::{Errno, retry_on_intr};
@@ -38,16 +47,68 @@ mod system {
         path: PathBuf,
     }
 
+    // This needs no permission to list a directory.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const UNLISTED: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const UNLISTED: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+
     impl Folder {
         pub fn open(path: &Path) -> io::Result<Self> {
-            // This needs no permission to list it.
-            #[cfg(any(target_os = "linux", target_os = "android"))]
-            let kind = OFlags::PATH;
-            #[cfg(not(any(target_os = "linux", target_os = "android")))]
-            let kind = OFlags::RDONLY;
-            let flags = kind | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let fd = retry_on_intr(|| fs::openat(CWD, path, flags, Mode::empty()))?;
+            let fd = retry_on_intr(|| fs::openat(CWD, path, UNLISTED, Mode::empty()))?;
             Ok(Self { fd, path: path.to_path_buf() })
+        }
+
+        /// Opens a directory in this one. Fails with `NotADirectory` also for a symbolic link.
+        pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
+            let flags = UNLISTED | OFlags::NOFOLLOW;
+            match retry_on_intr(|| fs::openat(&self.fd, name, flags, Mode::empty())) {
+                Ok(fd) => Ok(Self { fd, path: self.path.join(name) }),
+                Err(Errno::LOOP) => Err(Errno::NOTDIR.into()),
+                Err(error) => Err(error.into()),
+            }
+        }
+
+        /// Creates a directory that only its owner can use.
+        pub fn create_folder(&self, name: &OsStr) -> io::Result<()> {
+            Ok(fs::mkdirat(&self.fd, name, Mode::RWXU)?)
+        }
+
+        /// The directory itself, to change its permissions and its date.
+        pub fn file(&self) -> io::Result<File> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            Ok(retry_on_intr(|| fs::openat(&self.fd, ".", flags, Mode::empty()))?.into())
+        }
+
+        /// Opens a file. Fails for a symbolic link.
+        pub fn open_file(&self, name: &OsStr) -> io::Result<File> {
+            let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            Ok(retry_on_intr(|| fs::openat(&self.fd, name, flags, Mode::empty()))?.into())
+        }
+
+        /// Creates a symbolic link.
+        pub fn link(&self, to: &Path, name: &OsStr, modified: SystemTime) -> io::Result<()> {
+            fs::symlinkat(to, &self.fd, name)?;
+            let seconds = |since: Duration| since.as_secs() as i64;
+            let (tv_sec, tv_nsec) = match modified.duration_since(SystemTime::UNIX_EPOCH) {
+                Ok(since) => (seconds(since), since.subsec_nanos()),
+                Err(error) => match error.duration() {
+                    before if before.subsec_nanos() == 0 => (-seconds(before), 0),
+                    before => (-seconds(before) - 1, 1_000_000_000 - before.subsec_nanos()),
+                },
+            };
+            let last_modification = fs::Timespec { tv_sec, tv_nsec: tv_nsec as _ };
+            let last_access = fs::Timespec { tv_sec: 0, tv_nsec: fs::UTIME_OMIT };
+            let times = fs::Timestamps { last_access, last_modification };
+            // Not every file system has such dates.
+            let _ = fs::utimensat(&self.fd, name, &times, AtFlags::SYMLINK_NOFOLLOW);
+            Ok(())
+        }
+
+        /// Returns where a symbolic link leads. `None` if there is no link.
+        pub fn read_link(&self, name: &OsStr) -> Option<PathBuf> {
+            let link = fs::readlinkat(&self.fd, name, Vec::new()).ok()?;
+            Some(OsString::from_vec(link.into_bytes()).into())
         }
 
         pub fn path(&self) -> &Path {
@@ -100,9 +161,8 @@ mod system {
 
         /// Writes the names to disk, if the file system can. Returns whether that worked.
         pub fn sync(&self) -> bool {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let opened = retry_on_intr(|| fs::openat(&self.fd, ".", flags, Mode::empty()));
-            match opened.and_then(|fd| retry_on_intr(|| fs::fsync(&fd))) {
+            let Ok(file) = self.file() else { return false };
+            match retry_on_intr(|| fs::fsync(&file)) {
                 Ok(()) | Err(Errno::INVAL | Errno::NOTSUP | Errno::NOSYS) => true,
                 Err(_) => false,
             }
@@ -187,7 +247,7 @@ mod system {
     use std::fs::{self, OpenOptions};
     use std::path::{Component, PathBuf, Prefix};
     use std::thread::sleep;
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     use super::*;
     #[cfg(windows)]
@@ -205,6 +265,36 @@ mod system {
                 true => Ok(Self { path: std::path::absolute(path)? }),
                 false => Err(io::ErrorKind::NotADirectory.into()),
             }
+        }
+
+        /// Opens a directory in this one. Fails with `NotADirectory` also for a symbolic link or a
+        /// junction.
+        pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
+            let path = self.path.join(name);
+            match fs::symlink_metadata(&path)?.is_dir() {
+                true => Ok(Self { path }),
+                false => Err(io::ErrorKind::NotADirectory.into()),
+            }
+        }
+
+        pub fn create_folder(&self, name: &OsStr) -> io::Result<()> {
+            fs::create_dir(self.path.join(name))
+        }
+
+        /// The directory itself, to change its date.
+        pub fn file(&self) -> io::Result<File> {
+            #[cfg(windows)]
+            return with_rights(File::options(), rights::WRITE_ATTRIBUTES).open(&self.path);
+            #[cfg(not(windows))]
+            return File::open(&self.path);
+        }
+
+        pub fn link(&self, _: &Path, _: &OsStr, _: SystemTime) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub fn read_link(&self, name: &OsStr) -> Option<PathBuf> {
+            fs::read_link(self.path.join(name)).ok()
         }
 
         pub fn path(&self) -> &Path {

@@ -40,6 +40,9 @@
 //!   symbolic link is followed: its target is replaced, and the link stays. A link to a missing
 //!   file is refused.
 //!
+//! In a [`Directory`], as for the copy of a tree, no name means a descriptor, and no symbolic link
+//! is followed.
+//!
 //! To commit many files, [`sync_all`] and [`rename_all`] take much less time than
 //! [`Output::commit`] on each.
 //!
@@ -119,12 +122,13 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
 
 mod access;
 mod descriptor;
+mod directory;
 mod error;
 mod folder;
 mod identity;
@@ -134,11 +138,12 @@ mod windows;
 
 pub use access::open_to_others;
 pub use descriptor::{descriptor, duplicate, inherited, is_replaced, open_input};
+pub use directory::{Attributes, Directory};
 pub use error::{Cause, Error, Result, quoted};
 pub use identity::{Identity, metadata};
 
 use descriptor::End;
-use folder::{Folder, Way, folder_of};
+use folder::{Folder, Way, folder_of, temporary_name};
 use permissions::{Later, Replaced, Sources};
 
 /// Who may read a new file.
@@ -154,6 +159,8 @@ pub enum Access {
 #[derive(Debug)]
 pub struct Target {
     path: PathBuf,
+    /// The directory, if it is open already.
+    folder: Option<Arc<Folder>>,
     replace: bool,
     access: Access,
     found: Found,
@@ -187,7 +194,7 @@ impl Target {
         let fail = |cause: Cause| Err(cause.of(path));
         let target = |found| {
             let (path, sources) = (path.to_path_buf(), Sources::default());
-            Ok(Self { path, replace, access, found, sources, modified: None })
+            Ok(Self { path, folder: None, replace, access, found, sources, modified: None })
         };
         let end = descriptor::resolve(path);
         if let End::Descriptor(number) = end {
@@ -212,14 +219,9 @@ impl Target {
             (Some(metadata), _) if metadata.is_dir() => fail(Cause::Directory),
             (Some(metadata), _) if !metadata.is_file() => target(Found::Special),
             (Some(_), End::OtherProcess) => fail(Cause::OtherProcess),
-            (Some(_), _) if !replace => fail(Cause::Exists),
             (Some(metadata), End::Path(own)) => {
-                if let Some(cause) = folder::cannot_replace(&own, &metadata) {
-                    return fail(cause);
-                }
-                let lock = lock(&own).map_err(|cause| cause.of(path))?;
-                let replaced = Box::new(Replaced::new(&own, metadata, identity));
-                target(Found::File { own, replaced, lock })
+                let found = Found::file(own, metadata, identity, replace);
+                target(found.map_err(|cause| cause.of(path))?)
             }
             (None, _) if fs::symlink_metadata(path).is_ok() => {
                 fail(if replace { Cause::DanglingLink } else { Cause::Exists })
@@ -228,6 +230,35 @@ impl Target {
             (None, _) if names_no_file(path) => fail(Cause::DirectoryName),
             _ => target(Found::Nothing),
         }
+    }
+
+    /// Checks a name in an open directory. Unlike with [`check`](Self::check), no name means a
+    /// descriptor or a device, and no symbolic link is followed: what is there and is not a regular
+    /// file is refused.
+    pub fn check_in(
+        directory: &Directory,
+        name: &OsStr,
+        replace: bool,
+        inputs: &[(&str, &Identity)],
+    ) -> Result<Self> {
+        let folder = directory.folder();
+        let path = folder.path().join(name);
+        let found = match folder.find(name) {
+            _ if folder::is_device(&path) => Err(Cause::NotFile),
+            _ if folder::is_stream_of_file(&path) => Err(Cause::Stream),
+            Some((own, metadata)) => {
+                let identity = Identity::at(&own);
+                refuse_inputs(&path, &identity, inputs)?;
+                Found::file(own, metadata, identity, replace)
+            }
+            None if folder.has(name) => Err(Cause::NotFile),
+            None => Ok(Found::Nothing),
+        };
+        let found = found.map_err(|cause| cause.of(&path))?;
+        // What appears meanwhile stays.
+        let replace = matches!(found, Found::File { .. });
+        let (folder, sources) = (Some(Arc::clone(folder)), Sources::default());
+        Ok(Self { path, folder, replace, access: Access::Usual, found, sources, modified: None })
     }
 
     /// Returns whether it is a device, a FIFO or a socket. Opening a FIFO waits for a reader.
@@ -245,6 +276,17 @@ impl Target {
         self
     }
 
+    /// Gives the file the permissions of the file that it is a copy of, as `cp -a` does: whatever
+    /// the umask, and also if it replaces another file. It gets fewer if it has another group, or
+    /// if the source has an access control list (ACL), and never setuid and the like. On Windows
+    /// without effect. Without effect on a private file.
+    #[must_use]
+    pub fn copy_of(mut self, source: &File) -> Self {
+        self.sources.add(source);
+        self.sources.be_exact();
+        self
+    }
+
     /// Sets the date of the last modification that the file gets when it is complete. Without
     /// effect on what is written directly.
     #[must_use]
@@ -255,7 +297,7 @@ impl Target {
 
     /// Opens what is written directly, or creates the temporary file.
     pub fn open(self) -> Result<Output> {
-        let Self { path, replace, access, found, sources, modified } = self;
+        let Self { path, folder, replace, access, found, sources, modified } = self;
         let process = std::process::id();
         let (own, replaced, lock) = match found {
             Found::Descriptor(file) => return Ok(Output { path, file, process, new: None }),
@@ -269,21 +311,24 @@ impl Target {
         };
         let dir = folder_of(&own);
         let mode = match (access, &replaced) {
-            (Access::Usual, None) => sources.mode(),
+            (Access::Usual, None) if !sources.is_exact() => sources.mode(),
             _ => 0o600,
         };
-        let folder = Folder::open(dir).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Cause::NoDirectory(dir.to_path_buf()).of(&path),
-            _ => Cause::Io("create a file in", error).of(dir),
-        })?;
+        let folder = match folder {
+            Some(folder) => folder,
+            None => Arc::new(Folder::open(dir).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => Cause::NoDirectory(dir.to_path_buf()).of(&path),
+                _ => Cause::Io("create a file in", error).of(dir),
+            })?),
+        };
         if folder.is_append_only() {
             return Err(Cause::Fixed.of(dir));
         }
         let (file, name) = temporary(&folder, mode)
             .map_err(|error| Cause::Io("create a file in", error).of(dir))?;
         let later = match (access, replaced) {
-            (Access::Usual, Some(replaced)) => Later::As(replaced),
-            (Access::Usual, None) => sources.close(&file),
+            (Access::Usual, Some(replaced)) if !sources.is_exact() => Later::As(replaced),
+            (Access::Usual, _) => sources.close(&file),
             (Access::Private, replaced) => Later::Private(replaced),
         };
         later.close(&file);
@@ -297,6 +342,26 @@ impl Target {
             lock,
         };
         Ok(Output { path, file, process, new: Some(new) })
+    }
+}
+
+impl Found {
+    /// A regular file, if it may and can be replaced.
+    fn file(
+        own: PathBuf,
+        metadata: fs::Metadata,
+        identity: Identity,
+        replace: bool,
+    ) -> std::result::Result<Self, Cause> {
+        if !replace {
+            return Err(Cause::Exists);
+        }
+        if let Some(cause) = folder::cannot_replace(&own, &metadata) {
+            return Err(cause);
+        }
+        let lock = lock(&own)?;
+        let replaced = Box::new(Replaced::new(&own, metadata, identity));
+        Ok(Self::File { own, replaced, lock })
     }
 }
 
@@ -317,7 +382,7 @@ pub struct Output {
 /// A temporary file.
 #[derive(Debug)]
 struct New {
-    folder: Folder,
+    folder: Arc<Folder>,
     /// Its name, until it is renamed.
     name: Option<OsString>,
     target: OsString,
@@ -499,9 +564,7 @@ fn sync_direct(file: &File) -> io::Result<()> {
 /// Creates a file under a name of its own.
 fn temporary(folder: &Folder, mode: u32) -> io::Result<(File, OsString)> {
     loop {
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
-        let name = OsString::from(format!(".palladion-{:016x}.tmp", u64::from_le_bytes(random)));
+        let name = temporary_name()?;
         match folder.create(&name, mode) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             created => return created.map(|file| (file, name)),

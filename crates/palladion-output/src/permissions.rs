@@ -92,6 +92,9 @@ pub struct Sources {
     mode: Option<u32>,
     #[cfg(unix)]
     groups: Vec<u32>,
+    /// Whether the umask and the permissions of a replaced file do not count.
+    #[cfg(unix)]
+    is_exact: bool,
 }
 
 impl Sources {
@@ -99,15 +102,37 @@ impl Sources {
     pub fn add(&mut self, source: &File) {
         use std::os::unix::fs::MetadataExt;
         let Some(metadata) = source.metadata().ok().filter(Metadata::is_file) else { return };
+        self.mode = Some(self.mode.unwrap_or(0o777) & Self::mode_of(source, &metadata));
+        self.groups.push(metadata.gid());
+    }
+
+    /// Returns the permissions of a file or a directory.
+    #[cfg(unix)]
+    pub fn mode_of(source: &File, metadata: &Metadata) -> u32 {
+        use std::os::unix::fs::MetadataExt;
         // With an ACL, the bits for the group say nothing about the group, and the list may deny
         // access to some users.
         let most = if acl::is_absent(source) { 0o777 } else { 0o700 };
-        self.mode = Some(self.mode.unwrap_or(0o777) & metadata.mode() & most);
-        self.groups.push(metadata.gid());
+        metadata.mode() & most
     }
 
     #[cfg(not(unix))]
     pub fn add(&mut self, _source: &File) {}
+
+    #[cfg(unix)]
+    pub fn be_exact(&mut self) {
+        self.is_exact = self.mode.is_some();
+    }
+
+    #[cfg(not(unix))]
+    pub fn be_exact(&mut self) {}
+
+    pub fn is_exact(&self) -> bool {
+        #[cfg(unix)]
+        return self.is_exact;
+        #[cfg(not(unix))]
+        return false;
+    }
 
     /// Returns the mode for creating the file, from which the system takes away what the umask
     /// forbids.
@@ -122,11 +147,25 @@ impl Sources {
         let created = file.metadata();
         let closed = file.set_permissions(Permissions::from_mode(0o600));
         let (Ok(created), Ok(())) = (created, closed) else { return Later::Private(None) };
-        let mode = created.mode() & 0o777;
-        Later::Mode(match self.groups.iter().all(|group| *group == created.gid()) {
+        match self.is_exact {
+            true => Later::Exactly(self.mode_for(&created)),
+            false => Later::Mode(self.in_group_of(&created, created.mode() & 0o777)),
+        }
+    }
+
+    /// Returns the mode that all sources have, as far as it suits the group of this file.
+    #[cfg(unix)]
+    pub fn mode_for(&self, file: &Metadata) -> u32 {
+        self.in_group_of(file, self.mode())
+    }
+
+    #[cfg(unix)]
+    fn in_group_of(&self, file: &Metadata, mode: u32) -> u32 {
+        use std::os::unix::fs::MetadataExt;
+        match self.groups.iter().all(|group| *group == file.gid()) {
             true => mode,
             false => for_other_group(mode),
-        })
+        }
     }
 
     #[cfg(not(unix))]
@@ -143,6 +182,9 @@ pub enum Later {
     /// This mode.
     #[cfg(unix)]
     Mode(u32),
+    /// This mode, also if it replaces a file.
+    #[cfg(unix)]
+    Exactly(u32),
     /// What its directory gives it.
     #[cfg(not(unix))]
     Usual,
@@ -170,6 +212,11 @@ impl Later {
     pub fn give(&self, file: &File, now: Option<Replaced>) {
         match (self, now) {
             (Self::Private(_), _) => {}
+            #[cfg(unix)]
+            (Self::Exactly(mode), _) => {
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(*mode);
+                let _ = file.set_permissions(mode);
+            }
             // Somebody else has put a file there, who must not gain access.
             (_, Some(other)) if !self.has_owner_of(&other, file) => {}
             (_, Some(replaced)) => replaced.pass_on(file),
@@ -206,7 +253,7 @@ impl Later {
             Self::As(replaced) => Some(replaced),
             Self::Private(replaced) => replaced.as_deref(),
             #[cfg(unix)]
-            Self::Mode(_) => None,
+            Self::Mode(_) | Self::Exactly(_) => None,
             #[cfg(not(unix))]
             Self::Usual => None,
         }
@@ -216,7 +263,7 @@ impl Later {
 /// The permissions for a file of another group: all but the owner may do what both the old group
 /// and the others could, because a user may have been in either.
 #[cfg(unix)]
-fn for_other_group(mode: u32) -> u32 {
+pub fn for_other_group(mode: u32) -> u32 {
     let common = mode & mode >> 3 & 0o7;
     mode & 0o700 | common << 3 | common
 }

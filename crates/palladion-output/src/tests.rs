@@ -281,3 +281,76 @@ fn disks_that_are_input_and_output() {
     let inputs = [("input", &null)];
     assert!(Target::check(Path::new("/dev/null"), true, Access::Usual, &inputs).is_ok());
 }
+
+/// Without following a link, whatever is in the directory.
+#[cfg(unix)]
+#[test]
+fn directories_keep_what_is_created_in_them() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    for folder in ["copy", "outside"] {
+        fs::create_dir(path(folder)).unwrap();
+    }
+    fs::write(path("outside/file"), "precious").unwrap();
+    symlink("../outside", path("copy/folder")).unwrap();
+    symlink("../outside/file", path("copy/link")).unwrap();
+    symlink("../outside/new", path("copy/dangling")).unwrap();
+    fs::write(path("copy/file"), "old").unwrap();
+    let copy = Directory::open(&path("copy")).unwrap();
+    let name = OsStr::new;
+    for folder in ["folder", "link", "file"] {
+        for entered in [copy.enter(name(folder)), copy.enter_or_create(name(folder))] {
+            assert!(matches!(entered.unwrap_err().cause, Cause::NotDirectory), "{folder}");
+        }
+    }
+    for file in ["link", "dangling", "folder"] {
+        for replace in [false, true] {
+            let error = Target::check_in(&copy, name(file), replace, &[]).unwrap_err();
+            assert!(matches!(error.cause, Cause::NotFile), "{file}");
+        }
+    }
+    let error = Target::check_in(&copy, name("file"), false, &[]).unwrap_err();
+    assert!(matches!(error.cause, Cause::Exists));
+
+    // In a directory that is moved away meanwhile, for which there is a link.
+    fs::set_permissions(path("outside/file"), fs::Permissions::from_mode(0o604)).unwrap();
+    let source = File::open(path("outside/file")).unwrap();
+    let folder = copy.enter_or_create(name("new")).unwrap();
+    let output = Target::check_in(&folder, name("file"), true, &[]).unwrap();
+    let output = output.copy_of(&source).open().unwrap();
+    write(&output, "text");
+    fs::rename(path("copy/new"), path("copy/moved")).unwrap();
+    symlink("../outside", path("copy/new")).unwrap();
+    output.commit().unwrap();
+    assert_eq!(names(&path("copy/moved")), ["file"]);
+    let mode = |name: &str| path(name).symlink_metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("copy/moved/file"), 0o604);
+    assert_eq!(fs::read(path("outside/file")).unwrap(), b"precious");
+    assert_eq!(names(&path("outside")), ["file"]);
+
+    // What is replaced does not count for the permissions, and what appears meanwhile stays.
+    let output = Target::check_in(&copy, name("file"), true, &[]).unwrap();
+    output.copy_of(&source).open().unwrap().commit().unwrap();
+    assert_eq!(mode("copy/file"), 0o604);
+    let output = Target::check_in(&copy, name("late"), true, &[]).unwrap().open().unwrap();
+    symlink("../outside/file", path("copy/late")).unwrap();
+    assert!(matches!(output.commit().unwrap_err().cause, Cause::Exists));
+
+    // Links: the same again, another one, and a file in the way.
+    let time = SystemTime::UNIX_EPOCH - std::time::Duration::from_millis(1500);
+    let link = |to: &str, at: &str, replace| copy.link(Path::new(to), name(at), time, replace);
+    assert!(link("a", "l", false).unwrap());
+    assert!(!link("a", "l", false).unwrap());
+    assert!(link("b", "l", false).is_err() && link("b", "l", true).unwrap());
+    assert_eq!(fs::read_link(path("copy/l")).unwrap(), Path::new("b"));
+    assert_eq!(path("copy/l").symlink_metadata().unwrap().modified().unwrap(), time);
+    assert!(link("b", "file", true).is_err());
+
+    let attributes = Attributes::of(&path("outside")).unwrap();
+    fs::set_permissions(path("copy"), fs::Permissions::from_mode(0o500)).unwrap();
+    assert!(copy.finish(&attributes));
+    assert_eq!(mode("copy"), mode("outside"));
+    let modified = |name: &str| path(name).metadata().unwrap().modified().unwrap();
+    assert_eq!(modified("copy"), modified("outside"));
+}

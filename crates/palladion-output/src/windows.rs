@@ -21,9 +21,9 @@ use windows_sys::Win32::Security::{
 };
 use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, FILE_ALL_ACCESS, FILE_APPEND_DATA, FILE_ID_INFO, FILE_READ_DATA,
-    FILE_TYPE_CHAR, FILE_TYPE_PIPE, FILE_WRITE_DATA, FileIdInfo, GetFileInformationByHandle,
-    GetFileInformationByHandleEx, GetFileType, GetVolumeInformationByHandleW, READ_CONTROL,
-    WRITE_DAC, WRITE_OWNER,
+    FILE_TYPE_CHAR, FILE_TYPE_PIPE, FILE_WRITE_ATTRIBUTES, FILE_WRITE_DATA, FileIdInfo,
+    GetFileInformationByHandle, GetFileInformationByHandleEx, GetFileType,
+    GetVolumeInformationByHandleW, READ_CONTROL, WRITE_DAC, WRITE_OWNER,
 };
 use windows_sys::Win32::System::SystemServices::{
     ACCESS_ALLOWED_ACE_TYPE, FILE_PERSISTENT_ACLS, SECURITY_DESCRIPTOR_REVISION,
@@ -35,6 +35,7 @@ pub mod rights {
     use super::*;
 
     pub const READ_LIST: u32 = READ_CONTROL;
+    pub const WRITE_ATTRIBUTES: u32 = FILE_WRITE_ATTRIBUTES;
     pub const READ_WRITE_SET_LIST: u32 = GENERIC_READ | GENERIC_WRITE | WRITE_DAC;
     pub use windows_sys::Win32::Storage::FileSystem::DELETE;
 }
