@@ -213,7 +213,7 @@ chmod +x bin/*
 echo "remember the milk" >notes.txt
 head -c 3000000 ../large >disk.img
 for file in patch one.iso log plan.txt one.jpg two.jpg photos/one.jpg; do cp ../one "$file"; done
-for file in bob eve; do "$palladion" keygen -o $file.key; done
+for file in office spare; do "$palladion" keygen -o $file.key; done
 grep '^    ' "$readme" | grep -v 'git clone\|cargo\| -p \|letter\|old.key' |
     sed 's/2G/20M/; s/^ *palladion decrypt notes.txt.pld/rm notes.txt; &/
         s/^ *palladion \(rewrap\|decrypt -i\).*/&; rm plan.txt.pld/' >commands

@@ -341,7 +341,7 @@ Examples:
   tar -I \"palladion encrypt\" -xf photos.tar.pld
   pass show backup | palladion encrypt -k - notes.txt
   palladion encrypt -p --kdf-memory 1G notes.txt
-  palladion encrypt -k my.key -k bob.key -p notes.txt
+  palladion encrypt -k my.key -k office.key -p notes.txt
   palladion encrypt -r \"$(cat bob.recipient)\" -i my.identity notes.txt
   palladion encrypt -R team.recipients notes.txt")]
 pub struct EncryptArgs {
@@ -620,7 +620,7 @@ impl ToArgs {
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  palladion rewrap --add --to-key bob.key notes.txt.pld
+  palladion rewrap --add --to-key spare.key notes.txt.pld
   palladion rewrap -k old.key -k new.key --to-key new.key *.pld
   palladion rewrap -p --to-passphrase letter.txt.pld
   palladion rewrap --add --to-recipient \"$(cat bob.recipient)\" notes.txt.pld
