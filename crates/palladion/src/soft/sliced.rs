@@ -469,13 +469,12 @@ pub(crate) mod tests {
         });
     }
 
-    /// Not generic, so that it is compiled once. `step` returns the message, the key stream and the
-    /// next state. It uses the state that it gets only in the first call.
-    fn check_steps(
-        [count, lanes]: [usize; 2],
-        message_blocks: usize,
-        step: &mut dyn FnMut(&[Block], &[Block]) -> [Vec<Block>; 3],
-    ) {
+    /// Takes a state, which it uses only in the first call, and a message. Returns the message, the
+    /// key stream and the next state.
+    type Step<'a> = dyn FnMut(&[Block], &[Block]) -> [Vec<Block>; 3] + 'a;
+
+    /// Not generic, so that it is compiled once.
+    fn check_steps([count, lanes]: [usize; 2], message_blocks: usize, step: &mut Step<'_>) {
         let s_box = s_box();
         let mut random = random();
         let mut any = |n: usize| -> Vec<Block> {
