@@ -1,6 +1,7 @@
 //! The ciphers, the MACs and the operations that are measured.
 
 use clap::ValueEnum;
+
 /// A cipher or a MAC, independent of its implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
@@ -137,15 +138,10 @@ impl Variant {
 }
 
 /// An operation on one message. `batch.rs` has those on several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// Encrypt from one buffer into another
-    #[value(alias = "enc")]
     Encrypt,
-    /// Decrypt from one buffer into another, and verify
-    #[value(alias = "dec")]
     Decrypt,
-    /// Compute the MAC of data
     Mac,
 }
 

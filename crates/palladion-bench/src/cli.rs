@@ -1,8 +1,8 @@
 //! The command line.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValue;
 use clap::{Parser, ValueEnum};
 use palladion::Backend;
 
@@ -57,11 +57,11 @@ pub struct Args {
     pub quick: bool,
     /// Variants of AEGIS
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    #[arg(default_values_t = Variant::ALL, hide_default_value = true)]
+    #[arg(default_value = "128l,128x2,128x4,256,256x2,256x4")]
     pub variants: Vec<Variant>,
-    /// Operations [default: encrypt,decrypt,mac,batch,tls]
+    /// Operations
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
-    #[arg(default_values_t = Op::MAIN, hide_default_value = true)]
+    #[arg(default_value = "encrypt,decrypt,mac,batch,tls")]
     pub ops: Vec<Op>,
     /// Bytes of message [default: those in the tables, from 0 to 65536; 64 to 1472 in batches]
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
@@ -113,48 +113,36 @@ const FILTERS: [&str; 8] =
     ["variants", "ops", "sizes", "ad", "backends", "peers", "no_peers", "out"];
 
 /// An operation on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum Op {
-    One(Operation),
+    /// Encrypt from one buffer into another
+    #[value(alias = "enc")]
+    Encrypt,
+    /// Decrypt from one buffer into another, and verify
+    #[value(alias = "dec")]
+    Decrypt,
+    /// Compute the MAC of data
+    Mac,
+    /// Seal and open messages in one call and one after another (this library only)
     Batch,
+    /// Suites of rustls and quinn (feature tls)
     Tls,
 }
 
 impl Op {
-    /// The operations in the goals.
-    const MAIN: [Self; 5] = [
-        Self::One(Operation::ALL[0]),
-        Self::One(Operation::ALL[1]),
-        Self::One(Operation::ALL[2]),
-        Self::Batch,
-        Self::Tls,
-    ];
+    const fn operation(self) -> Option<Operation> {
+        match self {
+            Self::Encrypt => Some(Operation::Encrypt),
+            Self::Decrypt => Some(Operation::Decrypt),
+            Self::Mac => Some(Operation::Mac),
+            Self::Batch | Self::Tls => None,
+        }
+    }
 }
 
-impl ValueEnum for Op {
-    fn value_variants<'a>() -> &'a [Self] {
-        const {
-            &[
-                Self::One(Operation::Encrypt),
-                Self::One(Operation::Decrypt),
-                Self::One(Operation::Mac),
-                Self::Batch,
-                Self::Tls,
-            ]
-        }
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        match self {
-            Self::One(operation) => operation.to_possible_value(),
-            Self::Batch => Some(PossibleValue::new("batch").help(
-                "Seal and open messages in one call and one after another (this library only)",
-            )),
-            Self::Tls => {
-                Some(PossibleValue::new("tls").help("Suites of rustls and quinn (feature tls)"))
-            }
-        }
-    }
+/// Sorts a list from the command line, and removes what is there twice.
+fn sorted<T: Clone + Ord>(list: &[T]) -> Vec<T> {
+    list.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 impl Args {
@@ -190,41 +178,22 @@ impl Args {
 
     /// The tasks to measure, small sizes first.
     pub fn tasks(&self) -> Vec<Task> {
-        let mut sizes = self.sizes.clone().unwrap_or_else(|| SIZES.into());
-        let one = |op: &Op| match op {
-            Op::One(operation) => Some(*operation),
-            Op::Batch | Op::Tls => None,
-        };
-        let (mut ops, mut ads) =
-            (self.ops.iter().filter_map(one).collect::<Vec<_>>(), self.ad.clone());
-        sizes.sort_unstable();
-        sizes.dedup();
-        ops.sort_unstable();
-        ops.dedup();
-        ads.sort_unstable();
-        ads.dedup();
+        let sizes = sorted(self.sizes.as_deref().unwrap_or(&SIZES));
         let mut tasks = Vec::new();
-        for operation in ops {
-            for &ad in &ads {
-                let sizes = sizes.iter().filter(|&&size| ad == 0 || size <= MAX_SIZE_WITH_AD);
-                // MACs have no associated data.
-                if operation != Operation::Mac || ad == 0 {
-                    tasks.extend(sizes.map(|&size| Task { operation, size, ad }));
-                }
+        for operation in sorted(&self.ops).into_iter().filter_map(Op::operation) {
+            for ad in sorted(&self.ad) {
+                let with_ad = |size| operation != Operation::Mac && size <= MAX_SIZE_WITH_AD;
+                let sizes = sizes.iter().filter(|&&size| ad == 0 || with_ad(size));
+                tasks.extend(sizes.map(|&size| Task { operation, size, ad }));
             }
         }
         tasks
     }
 
-    /// Bytes of each message in a batch; empty without batches.
+    /// The sizes of messages in batches.
     pub fn batch_sizes(&self) -> Vec<usize> {
-        if !self.ops.contains(&Op::Batch) {
-            return Vec::new();
-        }
-        let mut sizes = self.sizes.clone().unwrap_or(batch::SIZES.into());
-        sizes.retain(|&size| size <= MAX_SIZE_IN_BATCH);
-        sizes.sort_unstable();
-        sizes.dedup();
+        let mut sizes = sorted(self.sizes.as_deref().unwrap_or(&batch::SIZES));
+        sizes.retain(|&size| self.ops.contains(&Op::Batch) && size <= MAX_SIZE_IN_BATCH);
         sizes
     }
 
@@ -255,18 +224,6 @@ fn backend(name: &str) -> Result<Backend, String> {
     }
 }
 
-macro_rules! display_as_value {
-    ($($type:ty),*) => {
-        $(impl std::fmt::Display for $type {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.to_possible_value().expect("none is skipped").get_name())
-            }
-        })*
-    };
-}
-
-display_as_value!(Variant, Op);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -286,7 +243,7 @@ mod tests {
         for line in ["bench", "bench --quick", "bench --submit"] {
             let args = parse(line);
             let tasks = args.tasks();
-            assert!(crate::verdict::tasks(&Operation::ALL).all(|task| tasks.contains(&task)));
+            assert!(crate::results::goal_tasks().all(|(_, task)| tasks.contains(&task)));
             assert_eq!(args.variants, Variant::ALL);
             assert_eq!(args.batch_sizes(), batch::SIZES);
             assert!(args.wants_peer("OpenSSL"));

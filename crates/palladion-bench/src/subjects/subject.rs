@@ -41,6 +41,10 @@ impl Description {
         self.library == PALLADION
     }
 
+    pub fn is_ours_with(&self, backend: &str) -> bool {
+        self.is_ours() && self.form == backend
+    }
+
     /// Returns whether this is another implementation of AEGIS.
     pub fn is_aegis_peer(&self) -> bool {
         matches!(self.algorithm, Algorithm::Aegis(_)) && !self.is_ours()
