@@ -147,6 +147,9 @@ fn measure(args: &Args) -> Result<Results, String> {
     facts.set(facts::BACKEND, backend.name());
     let (entries, mut notes) =
         subjects::all(&args.variants, &args.backends(), |peer| args.wants_peer(peer));
+    for entry in &entries {
+        facts.set(&format!("Version of {}", entry.description.library), &entry.version);
+    }
     match core {
         Some(core) => facts.set("Pinned to core", core),
         None => notes.push("not pinned to a core: not supported on this system".into()),

@@ -101,7 +101,6 @@ fn page(results: &Results) -> Vec<(&'static str, String)> {
     };
     let facts = results.facts.iter().map(fact);
     let notes = results.notes.iter().map(|note| vec!["Note".into(), note.clone()]);
-    let libraries = versions(results).into_iter().chain(notes);
     text += &section(
         &Table {
             title: "Machine and libraries",
@@ -109,30 +108,12 @@ fn page(results: &Results) -> Vec<(&'static str, String)> {
                    the medians too.",
             labels: 2,
             head: vec![String::new(); 2],
-            rows: facts.chain(libraries).collect(),
+            rows: facts.chain(notes).collect(),
         },
         false,
     );
     let plots = plots.into_iter().map(|plot| (plot.file, plot.svg));
     [("README.md", text.trim_end().to_owned() + "\n")].into_iter().chain(plots).collect()
-}
-
-/// The libraries, with their versions and forms.
-fn versions(results: &Results) -> Vec<Vec<String>> {
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for d in &results.subjects {
-        let form = if d.form.is_empty() { "default" } else { &d.form };
-        match rows.iter_mut().find(|row| row[0] == d.library) {
-            Some(row) if row.iter().any(|known| known == form) => {}
-            Some(row) => row.push(form.to_owned()),
-            None => rows.push(vec![d.library.clone(), d.version.clone(), form.to_owned()]),
-        }
-    }
-    let row = |row: Vec<String>| match &row[2..] {
-        [form] if form == "default" => row[..2].to_vec(),
-        forms => vec![row[0].clone(), format!("{}: {}", row[1], forms.join(", "))],
-    };
-    rows.into_iter().map(row).collect()
 }
 
 /// The commands that send the results of a CPU.
@@ -163,13 +144,6 @@ mod tests {
         let parts = ["Before", "(new/README.md)", "(old/README.md)", "(new/time-", "\nafter"];
         assert!(parts.map(place).is_sorted() && !text.contains("old text"));
         assert_eq!(index("no lines", Vec::new()), None);
-    }
-
-    #[test]
-    fn libraries_are_listed_once() {
-        let versions = versions(&sample(1.5, 2.0));
-        assert_eq!(versions[0], ["palladion", "1: vaes-avx512, portable"]);
-        assert_eq!((&*versions[1][1], &*versions[2][1], versions.len()), ("1: C", "1", 3));
     }
 
     /// The committed pages are those that this program writes from the committed figures. If this

@@ -224,7 +224,7 @@ fn cycles(results: &Results) -> Table {
             let bound = found.and_then(|_| bounds::bound(results, variant, operation));
             [number(found, 2), number(bound, 2)]
         });
-        let label = [variant.name().into(), variant.rate().to_string()];
+        let label = [variant.name().into(), bounds::rate(variant).to_string()];
         label.into_iter().chain(figures.into_iter().flatten()).collect()
     };
     Table {

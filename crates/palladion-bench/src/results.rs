@@ -202,8 +202,8 @@ pub mod tests {
         }
         let mut subject = |algorithm: Algorithm, library: &str, form: &str, factor: f64| {
             let place = results.subjects.len();
-            let (library, form, version) = (library.into(), form.into(), "1".into());
-            results.subjects.push(Description { algorithm, library, form, version });
+            let (library, form) = (library.into(), form.into());
+            results.subjects.push(Description { algorithm, library, form });
             for operation in
                 Operation::ALL.into_iter().filter(|&operation| algorithm.can(operation))
             {

@@ -32,8 +32,6 @@ pub struct Description {
     pub library: String,
     /// The backend or the build; may be empty.
     pub form: String,
-    /// Empty if unknown.
-    pub version: String,
 }
 
 impl Description {
@@ -58,6 +56,7 @@ impl Description {
 
 pub struct Entry {
     pub description: Description,
+    pub version: String,
     pub subject: Box<dyn Subject>,
 }
 
@@ -68,10 +67,13 @@ impl Entry {
         version: &str,
         subject: Box<dyn Subject>,
     ) -> Self {
-        let form = String::new();
-        let description =
-            Description { algorithm, library: library.into(), form, version: version.into() };
-        Self { description, subject }
+        let description = Description { algorithm, library: library.into(), form: String::new() };
+        Self { description, version: version.into(), subject }
+    }
+
+    pub fn with_form(mut self, form: &str) -> Self {
+        self.description.form = form.into();
+        self
     }
 }
 
