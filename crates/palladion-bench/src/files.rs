@@ -1,6 +1,5 @@
 //! The files with the results: machine.txt, results.csv, batch.csv and tls.csv.
 
-use std::fmt::Write;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -79,18 +78,13 @@ pub fn key(results: &Results, cell: &Cell) -> String {
 }
 
 fn batch_line(results: &Results, cell: &BatchCell) -> String {
-    let mut text = batch_key(results, cell);
-    for both in [Some(cell.jobs), cell.packets] {
-        match both {
-            Some(Together { batch, alone }) => {
-                for ns in [batch.min_ns, batch.median_ns, alone.min_ns, alone.median_ns] {
-                    write!(text, ",{ns:.2}").expect("a string takes everything");
-                }
-            }
-            None => text += ",,,,",
-        }
+    let mut figures = Vec::new();
+    for (_, Together { batch, alone }) in cell.both() {
+        let times = [batch.min_ns, batch.median_ns, alone.min_ns, alone.median_ns];
+        figures.extend(times.map(|ns| format!("{ns:.2}")));
     }
-    text
+    figures.resize(8, String::new());
+    format!("{},{}", batch_key(results, cell), figures.join(","))
 }
 
 /// The columns that name a cell of batches.

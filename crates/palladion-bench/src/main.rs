@@ -82,11 +82,10 @@ fn run(args: &Args) -> Result<bool, String> {
     for note in &results.notes {
         println!("Note: {note}.");
     }
-    let goals = goals::all(&results);
-    println!("\nGoals\n\n{}{}", goals::table(&goals).markdown(), goals::missed(&goals));
+    println!("\nGoals\n\n{}", goals::text(&goals::all(&results)));
     let cpu = results.facts.get(facts::CPU);
     let summary = report::summary([(cpu.to_owned(), &results)]);
-    println!("\nEncryption of messages of 16 KiB, GB/s\n\n{}", summary.markdown());
+    println!("Encryption of messages of 16 KiB, GB/s\n\n{}", summary.markdown());
     let root = Path::new(if args.submit { COMMITTED } else { ROOT });
     let dir = args.out.clone().unwrap_or_else(|| root.join(&slug));
     pages::write(&results, &dir)?;
@@ -97,8 +96,7 @@ fn run(args: &Args) -> Result<bool, String> {
     }
     let Some((folder, committed)) = committed else { return Ok(true) };
     let goals = goals::compare(&results, &committed, &folder)?;
-    let (table, missed) = (goals::table(&goals).markdown(), goals::missed(&goals));
-    print!("\nCompared with {}:\n\n{table}{missed}", folder.display());
+    print!("\nCompared with {}:\n\n{}", folder.display(), goals::text(&goals));
     Ok(goals.iter().all(|goal| goal.met() != Some(false)))
 }
 

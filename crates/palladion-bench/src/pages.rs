@@ -104,8 +104,8 @@ fn page(results: &Results) -> Vec<(&'static str, String)> {
     text += &section(
         &Table {
             title: "Machine and libraries",
-            note: "[How it is measured, and why goals are missed](../method.md). The CSV files have \
-                   the medians too.",
+            note: "[How it is measured, and why goals are missed](../method.md). The CSV files \
+                   have the medians too.",
             labels: 2,
             head: vec![String::new(); 2],
             rows: facts.chain(notes).collect(),

@@ -87,6 +87,14 @@ pub struct BatchCell {
     pub packets: Option<Together>,
 }
 
+impl BatchCell {
+    /// Both kinds of batches: the names of the batch and of single messages, and their times.
+    pub fn both(&self) -> impl Iterator<Item = ([&'static str; 2], Together)> {
+        let packets = self.packets.map(|together| (["packets", "in place"], together));
+        [(["jobs", "alone"], self.jobs)].into_iter().chain(packets)
+    }
+}
+
 /// The figures of a cipher suite over a provider: those of the fastest samples.
 #[derive(Clone, Debug)]
 pub struct TlsCell {
