@@ -46,8 +46,8 @@ If one of several files fails, the others are processed all the same, except by 
 status is that of the first failure.
 
 After any status but 0, a file that failed has no output file, and with --force the old one is \
-unchanged. The exceptions are --salvage, and an input that --rm cannot delete: the output is \
-there. Data already written to a pipe is verified but incomplete. A command that edits a RAF file \
+unchanged. The exceptions are --salvage, an input that --rm cannot delete, and a recipient that keygen \
+cannot print: the output is there. Data already written to a pipe is verified but incomplete. A command that edits a RAF file \
 in place says how far it got. SIGKILL, a power failure or lack of memory can leave an unfinished \
 .palladion-*.tmp beside the output, which only you can read; you can remove it.
 
@@ -138,6 +138,9 @@ pub struct KeygenArgs {
     /// none is typed
     #[arg(short, long, requires = "identity")]
     pub passphrase: bool,
+    /// Encrypt the identity file with the passphrase in the first line of this file
+    #[arg(long, value_name = "FILE", requires = "identity", conflicts_with = "passphrase")]
+    pub passphrase_file: Option<PathBuf>,
     /// Replace an existing file; the old one is kept beside it as KEYFILE.old-1 (-2, -3, …)
     #[arg(short, long)]
     pub force: bool,

@@ -2,13 +2,13 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use palladion_file::slots::NewSlot;
 use palladion_file::{KdfLimits, KdfParams, KeyFileError, Keyring, MasterKey, Passphrase, Secret};
-use palladion_output::{Identity, descriptor, open_to_others, refuse_inputs};
+use palladion_output::{Cause, Identity, Target, descriptor, open_to_others, refuse_inputs};
 use palladion_recipients::{self as recipients, Error, IdentityFile, Protected};
 use zeroize::Zeroizing;
 
@@ -16,7 +16,7 @@ use crate::age::{Opener, failure, shortened};
 use crate::args::{FingerprintArgs, KeygenArgs};
 use crate::failure::{Failure, Result, for_each, note, quoted, tell};
 use crate::input::{Input, check_one_of, is_standard, is_standard_input};
-use crate::output::{Access, Output};
+use crate::output::{self, Access, Output};
 use crate::text::{is_utf16, without_mark};
 use crate::values::{Given, Kind, RawFormat, in_units};
 use crate::words::spoken;
@@ -91,13 +91,15 @@ impl OwnSecret {
 /// `keygen`.
 pub fn generate(args: &KeygenArgs) -> Result<()> {
     let failed = |error: &dyn std::error::Error| Failure::new(error.to_string());
+    let kind = if args.identity { Kind::Identity } else { Kind::Key };
+    // Before a passphrase is asked for.
+    let path = new_file(args, kind)?;
     if !args.identity {
         let key = MasterKey::generate().map_err(|error| failed(&error))?;
-        return write_new(args, Kind::Key, key.to_key_file().as_bytes(), |path| {
+        return write_new(args, &path, key.to_key_file().as_bytes(), |path| {
             note(&format!("created the key file {path}; keep a copy in a safe place"));
             note(&format!("fingerprint of the key: {}", key.fingerprint()));
-        })
-        .map(drop);
+        });
     }
     let identity = match args.pq {
         true => recipients::Identity::generate_hybrid(),
@@ -108,39 +110,72 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     let secret = identity.to_text();
     let text = Zeroizing::new(format!("# public key: {recipient}\n{}\n", *secret));
     let _hidden = terminal::Hidden;
-    let text = match args.passphrase {
-        true => Protected::create(&text, &ask(true, None)?).map_err(|error| failed(&error))?,
-        false => text.as_bytes().to_vec(),
+    let passphrase = match &args.passphrase_file {
+        Some(file) => {
+            let given = (Kind::Passphrase, Some(file.as_path()));
+            Some(Source::open(Some(given), false, true)?.read_passphrase()?)
+        }
+        None => args.passphrase.then(|| ask(true, None)).transpose()?,
+    };
+    let text = match passphrase {
+        Some(passphrase) => {
+            Protected::create(&text, &passphrase).map_err(|error| failed(&error))?
+        }
+        None => text.as_bytes().to_vec(),
     };
     let text = Zeroizing::new(text);
-    let goes_to_file = write_new(args, Kind::Identity, &text, |path| {
+    write_new(args, &path, &text, |path| {
         note(&format!("created the identity file {path}; keep it secret, and a copy of it safe"));
         note("its recipient, for those who encrypt for you:");
     })?;
-    if goes_to_file { streams::print(format!("{recipient}\n")) } else { Ok(()) }
+    if is_standard(Some(&path)) {
+        return Ok(());
+    }
+    streams::print(format!("{recipient}\n")).map_err(|failure| {
+        let path = quoted(&path);
+        failure.hint(format!("the new identity is in {path}: palladion recipient prints it again"))
+    })
 }
 
-/// Writes a new secret, and says what `notes` say about its file. Returns whether there is one,
-/// instead of standard output.
-fn write_new(args: &KeygenArgs, kind: Kind, text: &[u8], notes: impl FnOnce(&str)) -> Result<bool> {
+/// Where to write a new secret. Fails if there is a file that may not be replaced.
+fn new_file(args: &KeygenArgs, kind: Kind) -> Result<PathBuf> {
     let path = match &args.output {
         Some(path) => path.clone(),
         None => default_file(kind)?,
     };
-    let is_standard = is_standard(Some(&path));
-    let is_new_default = args.output.is_none() && !is_standard;
-    if is_new_default {
-        if !args.force && fs::symlink_metadata(&path).is_ok() {
-            let Words { name, option, .. } = words(kind);
-            return Err(Failure::new(format!("{} already exists", quoted(&path)))
-                .hint(format!("use it, or create another {name} file with -o {option}")));
-        }
+    if is_standard(Some(&path)) {
+        return Ok(path);
+    }
+    let Words { name, option, .. } = words(kind);
+    Target::check(&path, args.force, Access::Private, &[]).map_err(|error| match error.cause {
+        Cause::Exists => output::failure(error).hint(match (&args.output, kind) {
+            (None, Kind::Identity) => format!(
+                "use it: palladion recipient prints its recipient; or create another {name} file \
+                 with -o {option}"
+            ),
+            (None, _) => format!("use it, or create another {name} file with -o {option}"),
+            (Some(_), _) => {
+                "choose another name, or replace it with --force, which keeps the old file".into()
+            }
+        }),
+        _ => output::failure(error),
+    })?;
+    if args.output.is_none() {
         create_folder(&path)?;
     }
+    Ok(path)
+}
+
+/// Writes a new secret, and says what `notes` say about its file.
+fn write_new(args: &KeygenArgs, path: &Path, text: &[u8], notes: impl FnOnce(&str)) -> Result<()> {
+    let is_standard = is_standard(Some(path));
+    // Until the new file has its name. Another program could put a key there meanwhile, and that
+    // key would be neither kept nor refused.
+    let _alone = (!is_standard && descriptor(path).is_none()).then(|| lock_folder(path));
     if args.force {
-        keep_old(&path)?;
+        keep_old(path)?;
     }
-    let output = Output::open(Some(&path), args.force, Access::Private, &[])?;
+    let output = Output::open(Some(path), args.force, Access::Private, &[])?;
     // A new file is private, unless its file system has no permissions.
     if let Some(what) = open_to_others(output.file()) {
         tell(&format!("warning: other users can {what} the file that the key is written to"));
@@ -150,10 +185,29 @@ fn write_new(args: &KeygenArgs, kind: Kind, text: &[u8], notes: impl FnOnce(&str
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(true)?;
     // Scripts that name a file want no message.
-    if is_new_default || !is_standard && io::stderr().is_terminal() {
-        notes(&quoted(&path));
+    if !is_standard && (args.output.is_none() || io::stderr().is_terminal()) {
+        notes(&quoted(path));
     }
-    Ok(!is_standard)
+    Ok(())
+}
+
+/// Lets one `keygen` at a time change a folder, until the file that is returned is dropped. `None`:
+/// the file system has no locks.
+fn lock_folder(path: &Path) -> Option<File> {
+    // On Windows, folders cannot be locked, and each user has a folder for temporary files.
+    #[cfg(windows)]
+    let opened = {
+        let _ = path;
+        let name = env::temp_dir().join("palladion-keygen.lock");
+        File::options().write(true).create(true).truncate(false).open(name)
+    };
+    #[cfg(not(windows))]
+    let opened = {
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))
+    };
+    opened.ok().filter(|file| file.lock().is_ok())
 }
 
 /// Copies a file that a key will replace to a new file beside it, `key.old-1` for `key`: it may be
@@ -484,6 +538,16 @@ impl Source {
                  encrypt it with a passphrase (-p)"
             }
         }))
+    }
+
+    /// Reads a passphrase from its file, for other uses too.
+    pub fn read_passphrase(&mut self) -> Result<Zeroizing<Vec<u8>>> {
+        let passphrase = match &self.file {
+            Some(file) => first_line(file, self.is_new)?,
+            None => ask(self.is_new, self.asked_for.as_deref())?,
+        };
+        self.secret = Some(OwnSecret::Passphrase(Passphrase::new(passphrase.as_slice())));
+        Ok(passphrase)
     }
 
     fn get(&self) -> Result<OwnSecret> {

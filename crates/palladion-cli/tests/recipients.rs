@@ -50,6 +50,17 @@ fn identities_and_their_recipients() {
     assert!(line(&bench, "pq.pub").starts_with("age1pq1"));
     let two = bench.ok(&["recipient", "eve", "bob"]);
     assert_eq!(two, [bench.read("eve.pub"), bench.read("bob.pub")].concat());
+    // An identity whose recipient cannot be printed is there all the same.
+    #[cfg(target_os = "linux")]
+    {
+        let script = "\"$P\" keygen --identity -f -o eve > /dev/full";
+        let run = finish(bench.shell(script).spawn().unwrap());
+        assert_eq!(run.status.code(), Some(1), "{run:?}");
+        assert!(run.stderr.contains("the new identity is in \"eve\""), "{run:?}");
+        assert_ne!(bench.ok(&["recipient", "eve"]), bench.read("eve.pub"));
+        std::fs::rename(bench.path("eve.old-1"), bench.path("eve")).unwrap();
+        assert_eq!(bench.ok(&["recipient", "eve"]), bench.read("eve.pub"));
+    }
     // To standard output, only the file.
     let shown = String::from_utf8(bench.ok(&["keygen", "--identity", "-o", "-"])).unwrap();
     assert!(shown.lines().count() == 2 && shown.contains("\nAGE-SECRET-KEY-1"), "{shown}");
