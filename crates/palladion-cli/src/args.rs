@@ -294,8 +294,8 @@ pub struct RingArgs {
     /// Ask for a passphrase
     #[arg(short, long)]
     passphrase: bool,
-    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n); can be
-    /// repeated
+    /// Read the passphrase, of the file or of IDENTITYFILE, from the first line of a file, without
+    /// its line end (\n or \r\n); can be repeated
     #[arg(long, value_name = "FILE")]
     passphrase_file: Vec<PathBuf>,
     /// How much memory Argon2id may use for a passphrase, with at most the work of four passes over

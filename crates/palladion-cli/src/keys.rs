@@ -336,6 +336,8 @@ pub struct Source {
     secret: Option<OwnSecret>,
     /// What the passphrase of an identity file may cost.
     limits: KdfLimits,
+    /// What to try for an identity file with a passphrase before the user is asked.
+    passphrases: Vec<Zeroizing<Vec<u8>>>,
 }
 
 impl Source {
@@ -382,7 +384,16 @@ impl Source {
 
     fn new(kind: Kind, is_new: bool) -> Self {
         let limits = KdfLimits::default();
-        Self { kind, is_new, asked_for: None, path: None, file: None, secret: None, limits }
+        Self {
+            kind,
+            is_new,
+            asked_for: None,
+            path: None,
+            file: None,
+            secret: None,
+            limits,
+            passphrases: Vec::new(),
+        }
     }
 
     /// Reads a file of identities. If it has a passphrase, the user is asked for it.
@@ -411,11 +422,30 @@ impl Source {
             Ok(IdentityFile::Plain(identities)) => private(file, "-i").map(|()| identities)?,
             Ok(IdentityFile::Protected(protected)) => {
                 protected.check(&self.limits).map_err(|error| failed(&error))?;
+                for passphrase in &self.passphrases {
+                    match protected.open(passphrase, &self.limits) {
+                        Err(Error::WrongPassphrase) => {}
+                        opened => {
+                            let opened = opened.map_err(|error| failed(&error))?;
+                            return Ok(OwnSecret::Identities(Opener::Identities(opened)));
+                        }
+                    }
+                }
                 let mut tries = 1;
                 loop {
-                    let passphrase = ask(false, Some(&file.name)).map_err(|failure| {
-                        failure.hint("decrypt the identity file first: age -d IDENTITYFILE")
-                    })?;
+                    let passphrase =
+                        ask(false, Some(&file.name)).map_err(|failure| match self.is_new {
+                            _ if !self.passphrases.is_empty() => failed(&Error::WrongPassphrase)
+                                .hint("try other passphrases, and mind capitals and spaces"),
+                            true => failure.hint(
+                                "name its recipient instead, with -r RECIPIENT: its file is needed \
+                                 only to decrypt",
+                            ),
+                            false => failure.hint(
+                                "to decrypt, use --passphrase-file FILE; other commands ask for \
+                                 it at a terminal",
+                            ),
+                        })?;
                     match protected.open(&passphrase, &self.limits) {
                         Err(Error::WrongPassphrase) if tries < MOST_TRIES => {
                             tell(&format!("{}: wrong passphrase, try again", file.name));
@@ -456,6 +486,19 @@ impl Source {
     pub fn limit(mut self, limits: KdfLimits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Lets the passphrases that files hold also open identity files. They are read now.
+    pub fn share_passphrases(sources: &mut [Self]) -> Result<()> {
+        if !sources.iter().any(|source| source.kind == Kind::Identity) {
+            return Ok(());
+        }
+        let files = sources.iter_mut().filter(|source| source.is_passphrase());
+        let passphrases = files.map(Self::read_passphrase).collect::<Result<Vec<_>>>()?;
+        for source in sources.iter_mut().filter(|source| source.kind == Kind::Identity) {
+            source.passphrases.clone_from(&passphrases);
+        }
+        Ok(())
     }
 
     pub fn kind(&self) -> Kind {
@@ -610,15 +653,22 @@ fn read_key(input: &Input) -> Result<MasterKey> {
     private(input, "-k").map(|()| key)
 }
 
-/// Returns whether an input is a key file with this key. Pipes are not looked at.
-fn holds(input: &Input, key: &MasterKey) -> Result<bool> {
-    if !input.len.is_some_and(|len| (64..=LONGEST as u64).contains(&len)) {
-        return Ok(false);
+/// Reads an input that is as small as a key file, and goes back to its start. `None`: it is shorter
+/// than `shortest`, longer than a key file, or a pipe.
+pub fn peek(input: &Input, shortest: usize) -> Result<Option<Zeroizing<Vec<u8>>>> {
+    if !input.len.is_some_and(|len| (shortest as u64..=LONGEST as u64).contains(&len)) {
+        return Ok(None);
     }
     let failed = |error| Failure::io("read", &input.name, &error);
     let start = (&input.file).stream_position().map_err(failed)?;
     let bytes = read(input, false, LONGEST)?;
     (&input.file).seek(SeekFrom::Start(start)).map_err(failed)?;
+    Ok(Some(bytes))
+}
+
+/// Returns whether an input is a key file with this key.
+fn holds(input: &Input, key: &MasterKey) -> Result<bool> {
+    let Some(bytes) = peek(input, 64)? else { return Ok(false) };
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     Ok(MasterKey::from_key_file(text).is_ok_and(|held| held == *key))
 }

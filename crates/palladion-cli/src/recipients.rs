@@ -4,16 +4,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use palladion_file::slots::{FileKey, Lock};
-use palladion_recipients::{Error, Recipient, Recipients};
+use palladion_recipients::{Error, Identity, Recipient, Recipients};
 
 use crate::age::{Opener, SlotResult, failure, run_age};
 use crate::args::RecipientArgs;
 use crate::failure::{Failure, Result, for_each, quoted};
 use crate::input::{Input, check_one_of, is_standard_input};
-use crate::keys::{OwnSecret, Source, existing_default, read_text};
+use crate::keys::{OwnSecret, Source, existing_default, peek, read_text};
 use crate::values::Kind;
 use crate::{streams, terminal};
 
+/// Begins an identity.
+const IDENTITY_MARK: &str = "AGE-SECRET-KEY-";
 /// The longest recipients file, in bytes.
 const LONGEST: usize = 1 << 20;
 
@@ -72,12 +74,39 @@ impl Addressees {
 
     /// Returns whether one of the identities is that of a recipient.
     pub fn include(&self, opener: &Opener) -> bool {
-        match (self, opener) {
-            (Self::Recipients(recipients), Opener::Identities(identities)) => {
-                let mut own = identities.as_slice().iter().map(|identity| identity.recipient());
-                own.any(|own| recipients.as_slice().contains(&own))
+        match opener {
+            Opener::Identities(identities) => identities.as_slice().iter().any(|own| self.has(own)),
+            Opener::Program(_) => false,
+        }
+    }
+
+    /// Returns whether the identity is that of a recipient.
+    fn has(&self, identity: &Identity) -> bool {
+        match self {
+            Self::Recipients(recipients) => recipients.as_slice().contains(&identity.recipient()),
+            Self::Program(_) => false,
+        }
+    }
+
+    /// Refuses to encrypt the identity of a recipient: nobody could open the output without already
+    /// having what is in it.
+    pub fn refuse(all: &[Self], input: &Input) -> Result<()> {
+        if all.is_empty() {
+            return Ok(());
+        }
+        let Some(bytes) = peek(input, IDENTITY_MARK.len())? else { return Ok(()) };
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let words = text.split_ascii_whitespace().filter(|word| word.starts_with(IDENTITY_MARK));
+        let mut identities = words.filter_map(|word| word.parse::<Identity>().ok());
+        match identities.any(|own| all.iter().any(|addressees| addressees.has(&own))) {
+            true => {
+                let message = format!("{} holds the identity of a recipient", input.name);
+                Err(Failure::usage(message).hint(
+                    "to open the output, you would need the identity in it: to keep a copy of the \
+                     identity, encrypt it with a passphrase (-p)",
+                ))
             }
-            _ => false,
+            false => Ok(()),
         }
     }
 }

@@ -198,6 +198,14 @@ fn what_is_taken_for_something_else() {
     // An identity does not encrypt itself, and no output replaces it.
     bench.fails(&["encrypt", "-i", "bob", "-o", "new", "bob"], 2, "that would encrypt it");
     bench.fails(&["decrypt", "-f", "-i", "bob", "-o", "bob", "in.pld"], 2, "identity");
+    // Under whatever name, and whoever else is a recipient.
+    std::fs::copy(bench.path("bob"), bench.path("copy")).unwrap();
+    let says = "holds the identity of a recipient";
+    for args in [["-R", "bob.pub", "bob"], ["-r", &bob, "copy"], ["-i", "bob", "copy"]] {
+        bench.fails(&[&["encrypt", "--rm"][..], &args].concat(), 2, says);
+    }
+    bench.write("other", line(&bench, "eve"));
+    bench.ok(&["encrypt", "-R", "bob.pub", "other"]);
 }
 
 #[test]
@@ -256,7 +264,29 @@ fn an_identity_with_a_passphrase() {
     assert!(bench.read("id").starts_with(b"age-encryption.org/v1\n-> scrypt "));
     // Without a terminal.
     let stderr = bench.fails(&["decrypt", "-i", "id", "-o", "new", "in.pld"], 1, "no terminal");
-    assert!(stderr.contains("age -d"), "{stderr}");
+    assert!(stderr.contains("use --passphrase-file FILE"), "{stderr}");
+    bench.write("passphrase", "open");
+    bench.write("wrong", "Open");
+    for name in ["passphrase", "wrong"] {
+        chmod(&bench, name, 0o600);
+    }
+    let file = |name| format!("--passphrase-file={name}");
+    let decrypt = ["decrypt", "-q", "-i", "id", "-o", "-", "in.pld"];
+    let with = |name| bench.run(&[&decrypt[..], &[&file(name)]].concat());
+    assert_eq!(with("passphrase").stdout, b"a text");
+    let wrong = with("wrong");
+    assert_eq!(wrong.status.code(), Some(3), "{wrong:?}");
+    assert!(wrong.stderr.contains("\"id\": wrong passphrase"), "{wrong:?}");
+    // The passphrase of a new identity, also from a file.
+    let keygen = ["keygen", "-q", "--identity", "-o", "new", "--passphrase-file=passphrase"];
+    let recipient = String::from_utf8(bench.ok(&keygen)).unwrap();
+    bench.ok(&["encrypt", "-f", "-r", recipient.trim_end(), "in"]);
+    let args = ["cat", "-q", "-i", "new", "--passphrase-file=passphrase", "in.pld"];
+    assert_eq!(bench.ok(&args), b"a text");
+    // Before anyone is asked.
+    bench.fails(&["keygen", "--identity", "-p", "-o", "new"], 1, "already exists");
+    let args = ["keygen", "--identity", "-p", "-o", "another"];
+    assert!(bench.fails(&args, 1, "no terminal").contains("use --passphrase-file FILE"));
 }
 
 /// SSH keys are left to the program `age`. This one is a fake.
