@@ -182,6 +182,8 @@ pub struct RecipientArgs<'a> {
     pub recipients: &'a [String],
     /// Recipients files.
     pub files: &'a [PathBuf],
+    /// How messages call both options.
+    pub names: [&'static str; 2],
 }
 
 impl RecipientArgs<'_> {
@@ -223,7 +225,8 @@ impl SecretArgs {
     }
 
     pub fn recipients(&self) -> RecipientArgs<'_> {
-        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files }
+        let names = ["-r", "-R"];
+        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files, names }
     }
 }
 
@@ -604,7 +607,8 @@ impl ToArgs {
     }
 
     pub fn recipients(&self) -> RecipientArgs<'_> {
-        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files }
+        let names = ["--to-recipient", "--to-recipients-file"];
+        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files, names }
     }
 }
 

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::age::{Opener, failure, shortened};
 use crate::args::{FingerprintArgs, KeygenArgs};
-use crate::failure::{Failure, Result, for_each, note, quoted, tell};
+use crate::failure::{Failure, Result, SECRET_GIVEN, for_each, is_secret, note, quoted, tell};
 use crate::input::{Input, check_one_of, is_standard, is_standard_input};
 use crate::output::{self, Access, Output};
 use crate::text::{is_utf16, without_mark};
@@ -286,10 +286,14 @@ fn words(kind: Kind) -> Words {
     Words { name, option, variable }
 }
 
+/// The path in an environment variable, if it is set.
+fn set(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// The file of a key or an identity to use if the command line names none.
 fn default_file(kind: Kind) -> Result<PathBuf> {
     let Words { name, option, variable } = words(kind);
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(path) = set(variable) {
         return Ok(path);
     }
@@ -365,12 +369,6 @@ impl Source {
             Some(path) if kind == Kind::Identity && path.starts_with("age1") => {
                 failure.hint("it is a recipient: to encrypt for it, use -r RECIPIENT")
             }
-            Some(path) if kind == Kind::Identity && path.starts_with("AGE-SECRET-KEY-") => {
-                Failure::usage("-i takes the name of a file, not the identity itself").hint(
-                    "put it into a file that only you can read; it may now be in the history of \
-                     your shell",
-                )
-            }
             _ => failure,
         })?;
         Ok(source)
@@ -379,7 +377,12 @@ impl Source {
     /// Opens the default file of a kind.
     pub fn open_default(kind: Kind, data_is_standard_input: bool, is_new: bool) -> Result<Self> {
         let path = existing_default(kind, is_new)?;
-        Self::open(Some((kind, Some(&path))), data_is_standard_input, is_new)
+        let source = Self::open(Some((kind, Some(&path))), data_is_standard_input, is_new);
+        let variable = words(kind).variable;
+        source.map_err(|failure| match set(variable) {
+            Some(_) => failure.detail(&format!("from {variable}")),
+            None => failure,
+        })
     }
 
     fn new(kind: Kind, is_new: bool) -> Self {
@@ -612,11 +615,20 @@ pub fn existing_default(kind: Kind, is_new: bool) -> Result<PathBuf> {
     match fs::metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !is_standard(Some(&path)) => {
             let Words { name, option, variable } = words(kind);
+            if set(variable).is_some() {
+                let message =
+                    format!("{variable} names a file that is not there: {}", quoted(&path));
+                return Err(Failure::usage(message).hint(match is_secret(&path) {
+                    true => SECRET_GIVEN,
+                    false => "correct the variable, or unset it",
+                }));
+            }
             let message =
                 format!("no {name} given, and there is no default {name} file {}", quoted(&path));
             let hint = match is_new {
                 true => {
-                    "use -k KEYFILE, or -p for a passphrase; for a first key, run palladion keygen"
+                    "use -k KEYFILE, -p for a passphrase, or -r RECIPIENT or -i IDENTITYFILE for \
+                     a public key; for a first key, run palladion keygen"
                 }
                 false => {
                     &format!("name the {name} with -{} {option} or {variable}={option}", flag(kind))

@@ -15,7 +15,8 @@ use crate::input::{Input, RandomAccess};
 use crate::values::Kind;
 
 /// What to do about a damaged head, or a spare that is not the same.
-pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE";
+pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE, or if that says that the \
+                          file was cut, decrypt it and encrypt it again";
 
 /// An encrypted file whose header was read. Nothing of it is verified.
 pub struct Sealed<'a> {

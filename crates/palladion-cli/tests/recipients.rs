@@ -181,7 +181,7 @@ fn what_is_taken_for_something_else() {
         (encrypt, ["-k", "bob.pub"], 1, "\"bob.pub\"", "use -R FILE"),
         (decrypt, ["-i", "bob.pub"], 1, "line 1: a public recipient", "use -R FILE"),
         (decrypt, ["-i", &bob], 1, "cannot open", "use -r RECIPIENT"),
-        (decrypt, ["-i", secret], 2, "-i takes the name of a file", "history"),
+        (decrypt, ["-i", secret], 1, "cannot open \"AGE-SECRET-KEY-…\"", "history"),
         (decrypt, ["-i", "key"], 1, "\"key\": line 1", "use -k KEYFILE"),
         (decrypt, ["-i", "utf16"], 1, "not a text file in UTF-8", "UTF-16"),
         (decrypt, ["-i", "damaged"], 1, "line 1: not a valid identity", "compare it"),
@@ -193,6 +193,14 @@ fn what_is_taken_for_something_else() {
         assert!(stderr.contains("hint: ") && stderr.contains(hint), "{args:?}: {stderr}");
         assert!(!stderr.contains(&secret[20..]), "{stderr}");
     }
+    // The options of rewrap have other names.
+    let to = |option, value, status, hint| {
+        let stderr = bench.fails(&["rewrap", "-i", "bob", option, value, "in.pld"], status, "");
+        assert!(stderr.contains(hint), "{stderr}");
+    };
+    to("--to-recipient", "bob.pub", 2, "use --to-recipients-file FILE");
+    to("--to-recipients-file", "bob", 1, "palladion recipient FILE prints its recipient");
+    to("--to-recipients-file", "key", 1, "use --to-key KEYFILE");
     #[cfg(unix)]
     bench.fails(&[&decrypt[..], &["-i", "eve"]].concat(), 1, "other users can read \"eve\"");
     // An identity does not encrypt itself, and no output replaces it.
@@ -206,6 +214,51 @@ fn what_is_taken_for_something_else() {
     }
     bench.write("other", line(&bench, "eve"));
     bench.ok(&["encrypt", "-R", "bob.pub", "other"]);
+}
+
+/// Messages end up in logs.
+#[test]
+fn secrets_are_not_repeated() {
+    let bench = bench();
+    let key = line(&bench, "key").lines().next().unwrap().to_string();
+    let bob = line(&bench, "bob").lines().last().unwrap().to_string();
+    let pq = line(&bench, "pq").lines().last().unwrap().to_string();
+    let blanks = format!(" \n{bob} ");
+    for secret in [&key, &bob, &pq, &bob.to_lowercase(), &blanks, &key.to_uppercase()] {
+        for args in [
+            &["encrypt", "-o", "new", "in", "-k"][..],
+            &["encrypt", "-o", "new", "in", "-i"],
+            &["encrypt", "-o", "new", "in", "-r"],
+            &["encrypt", "-o", "new", "in", "-R"],
+            &["encrypt", "-k", "key", "-o", "new"],
+            &["rewrap", "-k", "key", "in", "--to-key"],
+            &["rewrap", "-k", "key", "in", "--to-recipient"],
+            &["fingerprint"],
+            &["recipient"],
+        ] {
+            let run = bench.run(&[args, &[secret]].concat());
+            assert!(!run.status.success() && run.stderr.contains("history"), "{args:?}: {run:?}");
+            assert!(!run.stderr.contains(&secret.trim()[..40]), "{args:?}: {run:?}");
+        }
+        for (variable, command) in
+            [("PALLADION_KEY_FILE", "fingerprint"), ("PALLADION_IDENTITY_FILE", "recipient")]
+        {
+            let run = finish(bench.command(&[command]).env(variable, secret).spawn().unwrap());
+            assert!(run.stderr.contains(variable) && run.stderr.contains("history"), "{run:?}");
+            assert!(!run.stderr.contains(&secret.trim()[..40]), "{run:?}");
+        }
+    }
+    // Nor as the name of an output.
+    bench.write(&bob, "");
+    let stderr = bench.fails(&["keygen", "-o", &bob], 1, "already exists");
+    assert!(!stderr.contains(&bob[..40]), "{stderr}");
+    // What is named like one is shown.
+    let name = "age-secret-key-backup.txt";
+    bench.fails(&["fingerprint", name], 1, name);
+    let mut command = bench.command(&["encrypt", "-o", "new", "in"]);
+    let run = finish(command.env("PALLADION_KEY_FILE", "missing").spawn().unwrap());
+    let says = "error: PALLADION_KEY_FILE names a file that is not there: \"missing\"\n";
+    assert!(run.status.code() == Some(2) && run.stderr.starts_with(says), "{run:?}");
 }
 
 #[test]
