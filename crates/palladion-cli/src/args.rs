@@ -46,10 +46,11 @@ If one of several files fails, the others are processed all the same, except by 
 status is that of the first failure.
 
 After any status but 0, a file that failed has no output file, and with --force the old one is \
-unchanged. The exceptions are --salvage, an input that --rm cannot delete, and a recipient that keygen \
-cannot print: the output is there. Data already written to a pipe is verified but incomplete. A command that edits a RAF file \
-in place says how far it got. SIGKILL, a power failure or lack of memory can leave an unfinished \
-.palladion-*.tmp beside the output, which only you can read; you can remove it.
+unchanged. The exceptions are --salvage, an input that --rm cannot delete, and a recipient that \
+keygen cannot print: the output is there. Data already written to a pipe is verified but \
+incomplete. A command that edits a RAF file in place says how far it got. SIGKILL, a power failure \
+or lack of memory can leave an unfinished .palladion-*.tmp beside the output, which only you can \
+read; you can remove it.
 
 With status 0, an output is complete and on disk. If its directory cannot be synced, a warning \
 says so: a power failure may undo its creation, or bring back the file that it replaced.

@@ -24,8 +24,9 @@ pub enum Status {
 }
 
 /// A hint for those who give a secret in place of the name of its file.
-pub const SECRET_GIVEN: &str = "expected the name of a FILE, not the secret itself, which may now be \
-                            in the history of your shell: put it into a file that only you can read";
+pub const SECRET_GIVEN: &str = "expected the name of a FILE, not the secret itself, which may now \
+                                be in the history of your shell: put it into a file that only you \
+                                can read";
 
 pub struct Failure {
     status: Status,

@@ -468,11 +468,23 @@ impl Source {
         Ok(OwnSecret::Identities(Opener::Identities(identities)))
     }
 
-    /// Opens the sources of secrets for new files; none given means the default key file.
+    /// Opens the sources of secrets for new files, which may also be for recipients; none given
+    /// means the default key file.
     pub fn open_new(given: &[Given<'_>], data_is_standard_input: bool) -> Result<Vec<Self>> {
         let open = |given| Self::open(given, data_is_standard_input, true);
         match given {
-            [] => Ok(vec![open(None)?]),
+            [] => {
+                let path = default_file(Kind::Key)?;
+                let is_missing = set(words(Kind::Key).variable).is_none() && !path.exists();
+                let source = open(None).map_err(|failure| match is_missing {
+                    true => failure.hint(
+                        "use -k KEYFILE, -p for a passphrase, or -r RECIPIENT or -i IDENTITYFILE \
+                         for a public key; for a first key, run palladion keygen",
+                    ),
+                    false => failure,
+                });
+                Ok(vec![source?])
+            }
             _ => given.iter().map(|given| open(Some(*given))).collect(),
         }
     }
@@ -627,8 +639,7 @@ pub fn existing_default(kind: Kind, is_new: bool) -> Result<PathBuf> {
                 format!("no {name} given, and there is no default {name} file {}", quoted(&path));
             let hint = match is_new {
                 true => {
-                    "use -k KEYFILE, -p for a passphrase, or -r RECIPIENT or -i IDENTITYFILE for \
-                     a public key; for a first key, run palladion keygen"
+                    "use -k KEYFILE, or -p for a passphrase; for a first key, run palladion keygen"
                 }
                 false => {
                     &format!("name the {name} with -{} {option} or {variable}={option}", flag(kind))

@@ -57,8 +57,8 @@ pub enum Cause {
 }
 
 /// Returns a name as messages show it: between quotation marks, with what a terminal would not show
-/// escaped. The backslashes that divide a path of Windows are not. Of a secret key that was given in
-/// place of a name, only the beginning is shown, because messages end up in logs.
+/// escaped. The backslashes that divide a path of Windows are not. If a secret key was given in
+/// place of a name, only its beginning is shown, because messages end up in logs.
 pub fn quoted(path: &Path) -> String {
     let mut quoted = format!("{path:?}");
     if let Some(at) = secret_in(&quoted) {
