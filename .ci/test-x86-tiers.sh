@@ -37,7 +37,7 @@ for tier; do
         some=()
         case $test in
         */vectors-*) export PALLADION_BACKEND=$used; some=(ours::) ;;
-        */all-*) export PALLADION_BACKEND=$used; some=(batch::) ;;
+        */all-*) export PALLADION_BACKEND=$used; some=(batch:: states::) ;;
         esac
         output=$(cd crates/palladion && emulate "$test" ${some[@]+"${some[@]}"} --test-threads=2) ||
             { echo "$output"; exit 1; }

@@ -15,7 +15,6 @@ import {
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import ts from 'typescript';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
@@ -106,6 +105,9 @@ if (process.argv[2] === 'addon') {
     console.log(`npm/${platform}: @palladion/aegis-${platform} ${version}`);
     process.exit();
 }
+
+// Only from here on, so that an addon needs nothing from npm.
+const { default: ts } = await import('typescript');
 
 if (!process.argv.includes('--keep-wasm'))
     execFileSync(path('build-wasm.sh'), { stdio: 'inherit' });

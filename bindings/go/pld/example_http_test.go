@@ -21,6 +21,7 @@ type served struct {
 	file     *pld.File
 	modified time.Time
 	etag     string
+	in       *os.File
 }
 
 // serve opens an encrypted file, for as long as the server runs.
@@ -43,7 +44,7 @@ func serve(path, name string, key *pld.Key) (*served, error) {
 		return nil, err
 	}
 	etag := fmt.Sprintf("\"%x\"", sha256.Sum256(header))
-	return &served{name, file, info.ModTime(), etag}, nil
+	return &served{name, file, info.ModTime(), etag, in}, nil
 }
 
 func (s *served) ServeHTTP(w http.ResponseWriter, r *http.Request) {

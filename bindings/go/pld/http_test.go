@@ -26,7 +26,10 @@ func newServer(t *testing.T, text []byte, damaged ...int) *httptest.Server {
 	}
 	must(0, os.WriteFile(path, file, 0o600))
 	s := must(serve(path, "file.bin", testKey()))
-	t.Cleanup(func() { s.file.Close() })
+	t.Cleanup(func() {
+		s.file.Close()
+		s.in.Close()
+	})
 	server := httptest.NewUnstartedServer(s)
 	server.EnableHTTP2 = t.Name() == "TestDamagedHTTP2"
 	server.StartTLS()

@@ -1,6 +1,8 @@
 //! The ciphers, the MACs and the operations that are measured.
 
-use clap::ValueEnum;
+/// A variant of AEGIS.
+pub use palladion::Algorithm as Variant;
+
 /// A cipher or a MAC, independent of its implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
@@ -71,81 +73,11 @@ impl From<Variant> for Algorithm {
     }
 }
 
-/// A variant of AEGIS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
-pub enum Variant {
-    #[value(name = "128l")]
-    Aegis128L,
-    #[value(name = "128x2")]
-    Aegis128X2,
-    #[value(name = "128x4")]
-    Aegis128X4,
-    #[value(name = "256")]
-    Aegis256,
-    #[value(name = "256x2")]
-    Aegis256X2,
-    #[value(name = "256x4")]
-    Aegis256X4,
-}
-
-impl Variant {
-    pub const ALL: [Self; 6] = [
-        Self::Aegis128L,
-        Self::Aegis128X2,
-        Self::Aegis128X4,
-        Self::Aegis256,
-        Self::Aegis256X2,
-        Self::Aegis256X4,
-    ];
-
-    /// The library's type for the variant.
-    pub const fn algorithm(self) -> palladion::Algorithm {
-        palladion::Algorithm::ALL[self.index()]
-    }
-
-    pub const fn name(self) -> &'static str {
-        self.algorithm().name()
-    }
-
-    /// The index in `ALL`.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-
-    /// The number of lanes.
-    pub const fn degree(self) -> usize {
-        [1, 2, 4][self.index() % 3]
-    }
-
-    const fn is_256(self) -> bool {
-        self.index() >= 3
-    }
-
-    pub const fn key_len(self) -> usize {
-        self.algorithm().key_len()
-    }
-
-    /// AES blocks in the state of one lane.
-    pub const fn words(self) -> usize {
-        if self.is_256() { 6 } else { 8 }
-    }
-
-    /// Bytes of message in one step.
-    pub const fn rate(self) -> usize {
-        self.degree() * if self.is_256() { 16 } else { 32 }
-    }
-}
-
 /// An operation on one message. `batch.rs` has those on several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// Encrypt from one buffer into another
-    #[value(alias = "enc")]
     Encrypt,
-    /// Decrypt from one buffer into another, and verify
-    #[value(alias = "dec")]
     Decrypt,
-    /// Compute the MAC of data
     Mac,
 }
 
@@ -163,20 +95,5 @@ impl Operation {
             Self::Decrypt => "decrypt",
             Self::Mac => "MAC",
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters() {
-        for (i, variant) in Variant::ALL.into_iter().enumerate() {
-            assert_eq!(variant.index(), i);
-        }
-        assert_eq!(Variant::Aegis128X4.rate(), 128);
-        assert_eq!(Variant::Aegis256X2.rate(), 32);
-        assert_eq!((Variant::Aegis256.words(), Variant::Aegis256.key_len()), (6, 32));
     }
 }

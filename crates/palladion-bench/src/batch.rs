@@ -74,12 +74,12 @@ struct Group<F: Family, const D: usize> {
 }
 
 impl<F: Family + 'static, const D: usize> Group<F, D> {
-    fn new(
+    fn boxed(
         backend: Backend,
         operation: Operation,
         size: usize,
         count: usize,
-    ) -> Result<Self, String> {
+    ) -> Result<Box<dyn Messages>, String> {
         let key = F::Key::try_from(&KEY[..F::KEY_LEN]).expect("length");
         let nonce = |i| {
             let mut nonce = NONCE;
@@ -103,16 +103,7 @@ impl<F: Family + 'static, const D: usize> Group<F, D> {
             group.inputs.get().copy_from_slice(group.outputs.get());
             group.operation = operation;
         }
-        Ok(group)
-    }
-
-    fn boxed(
-        backend: Backend,
-        operation: Operation,
-        size: usize,
-        count: usize,
-    ) -> Result<Box<dyn Messages>, String> {
-        Ok(Box::new(Self::new(backend, operation, size, count)?))
+        Ok(Box::new(group))
     }
 }
 
@@ -408,7 +399,6 @@ mod tests {
             algorithm: Variant::Aegis256.into(),
             library: "palladion".into(),
             form: "portable".into(),
-            version: "1".into(),
         };
         assert_eq!(wanted(&d, Backend::AesNi), None);
         assert_eq!(wanted(&d, Backend::Portable), Some((Variant::Aegis256, Backend::Portable)));

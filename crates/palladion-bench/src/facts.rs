@@ -1,6 +1,5 @@
 //! Facts about the machine and a run: names and values, in the order of the report.
 
-use std::fmt::Write;
 use std::str::FromStr;
 
 pub const COMMAND: &str = "Command";
@@ -51,10 +50,7 @@ impl Facts {
 
     /// A line for each fact.
     pub fn text(&self) -> String {
-        self.iter().fold(String::new(), |mut text, (name, value)| {
-            writeln!(text, "{name}: {value}").expect("a string takes everything");
-            text
-        })
+        self.iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
     }
 
     pub fn parse(text: &str) -> Result<Self, String> {

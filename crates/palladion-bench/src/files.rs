@@ -1,7 +1,5 @@
 //! The files with the results: machine.txt, results.csv, batch.csv and tls.csv.
 
-use std::collections::HashMap;
-use std::fmt::Write;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,7 +7,7 @@ use std::path::Path;
 use crate::algorithm::{Algorithm, Operation};
 use crate::facts::Facts;
 use crate::results::{BatchCell, Cell, Results, Times, TlsCell, Together};
-use crate::subjects::Description;
+use crate::subjects::{Description, PALLADION};
 
 const MACHINE: &str = "machine.txt";
 const CELLS: &str = "results.csv";
@@ -22,9 +20,8 @@ const BATCHES_HEAD: &str = "algorithm,form,operation,messages,size,ad,batch_min_
                             packets_median_ns,in_place_min_ns,in_place_median_ns";
 const TLS_HEAD: &str = "provider,suite,records_gb_s,handshakes_per_s,quic_gb_s";
 
-/// Names of facts in machine.txt that become something else.
+/// The name of a fact in machine.txt that becomes a note.
 const NOTE: &str = "Note";
-const VERSION: &str = "Version of ";
 
 /// The files, with no text if there are no such results.
 pub fn all(results: &Results) -> [(&'static str, Option<String>); 4] {
@@ -64,18 +61,8 @@ pub fn write<'a>(
 }
 
 fn machine(results: &Results) -> String {
-    let mut text = results.facts.text();
-    let mut libraries: Vec<&str> = Vec::new();
-    for d in results.subjects.iter().filter(|d| !d.version.is_empty()) {
-        if !libraries.contains(&&*d.library) {
-            libraries.push(&d.library);
-            text += &format!("{VERSION}{}: {}\n", d.library, d.version);
-        }
-    }
-    for note in &results.notes {
-        text += &format!("{NOTE}: {note}\n");
-    }
-    text
+    let notes = results.notes.iter().map(|note| format!("{NOTE}: {note}\n"));
+    results.facts.text() + &notes.collect::<String>()
 }
 
 fn line(results: &Results, cell: &Cell) -> String {
@@ -91,18 +78,13 @@ pub fn key(results: &Results, cell: &Cell) -> String {
 }
 
 fn batch_line(results: &Results, cell: &BatchCell) -> String {
-    let mut text = batch_key(results, cell);
-    for both in [Some(cell.jobs), cell.packets] {
-        match both {
-            Some(Together { batch, alone }) => {
-                for ns in [batch.min_ns, batch.median_ns, alone.min_ns, alone.median_ns] {
-                    write!(text, ",{ns:.2}").expect("a string takes everything");
-                }
-            }
-            None => text += ",,,,",
-        }
+    let mut figures = Vec::new();
+    for (_, Together { batch, alone }) in cell.both() {
+        let times = [batch.min_ns, batch.median_ns, alone.min_ns, alone.median_ns];
+        figures.extend(times.map(|ns| format!("{ns:.2}")));
     }
-    text
+    figures.resize(8, String::new());
+    format!("{},{}", batch_key(results, cell), figures.join(","))
 }
 
 /// The columns that name a cell of batches.
@@ -121,120 +103,90 @@ fn tls_line(cell: &TlsCell) -> String {
 /// Reads the results in a folder.
 pub fn read(dir: &Path) -> Result<Results, String> {
     let mut results = Results::default();
-    let mut versions = HashMap::new();
-    for (name, head) in
-        [(MACHINE, ""), (CELLS, CELLS_HEAD), (BATCHES, BATCHES_HEAD), (TLS, TLS_HEAD)]
-    {
-        let path = dir.join(name);
-        let text = match fs::read_to_string(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound && name != MACHINE => continue,
-            text => text.map_err(|error| format!("{}: {error}", path.display()))?,
-        };
-        let parsed = match name {
-            MACHINE => parse_machine(&mut results, &mut versions, &text),
-            _ => rows(&text, head).and_then(|rows| {
-                rows.iter().enumerate().try_for_each(|(i, row)| {
-                    let parse = match name {
-                        CELLS => parse_cell,
-                        BATCHES => parse_batch,
-                        _ => parse_tls,
-                    };
-                    parse(&mut results, row).ok_or_else(|| format!("line {}: not a cell", i + 2))
-                })
-            }),
-        };
-        parsed.map_err(|error| format!("{}: {error}", path.display()))?;
+    let path = dir.join(MACHINE);
+    let facts = fs::read_to_string(&path).map_err(|error| error.to_string());
+    let facts = facts.and_then(|text| Facts::parse(&text));
+    for (name, value) in facts.map_err(|error| format!("{}: {error}", path.display()))?.iter() {
+        match name {
+            NOTE => results.notes.push(value.to_owned()),
+            _ => results.facts.set(name, value),
+        }
     }
-    for d in &mut results.subjects {
-        d.version = versions.get(&d.library).cloned().unwrap_or_default();
-    }
+    rows(&dir.join(CELLS), CELLS_HEAD, |row| {
+        let [min_ns, median_ns] = numbers(&row[6..8])?;
+        let cell = Cell {
+            subject: subject(&mut results, row[0], row[1], row[2])?,
+            operation: Operation::named(row[3])?,
+            size: row[4].parse().ok()?,
+            ad: row[5].parse().ok()?,
+            min_ns,
+            median_ns,
+            cycles: if row[8].is_empty() { None } else { Some(row[8].parse().ok()?) },
+        };
+        results.cells.push(cell);
+        Some(())
+    })?;
+    rows(&dir.join(BATCHES), BATCHES_HEAD, |row| {
+        let together = |row: &[&str]| {
+            let [b_min, b_median, a_min, a_median] = numbers(row)?;
+            let batch = Times { min_ns: b_min, median_ns: b_median };
+            Some(Together { batch, alone: Times { min_ns: a_min, median_ns: a_median } })
+        };
+        let cell = BatchCell {
+            subject: subject(&mut results, row[0], PALLADION, row[1])?,
+            operation: Operation::named(row[2])?,
+            messages: row[3].parse().ok()?,
+            size: row[4].parse().ok()?,
+            ad: row[5].parse().ok()?,
+            jobs: together(&row[6..10])?,
+            packets: if row[10].is_empty() { None } else { Some(together(&row[10..])?) },
+        };
+        results.batches.push(cell);
+        Some(())
+    })?;
+    rows(&dir.join(TLS), TLS_HEAD, |row| {
+        let [records, handshakes, quic] = numbers(&row[2..])?;
+        let (provider, suite) = (row[0].into(), row[1].into());
+        results.tls.push(TlsCell { provider, suite, records, handshakes, quic });
+        Some(())
+    })?;
     Ok(results)
 }
 
-fn parse_machine(
-    results: &mut Results,
-    versions: &mut HashMap<String, String>,
-    text: &str,
+/// Parses the rows of a CSV file with this first line. The file may be missing.
+fn rows(
+    path: &Path,
+    head: &str,
+    mut parse: impl FnMut(&[&str]) -> Option<()>,
 ) -> Result<(), String> {
-    let parsed = Facts::parse(text)?;
-    for (name, value) in parsed.iter() {
-        if name == NOTE {
-            results.notes.push(value.to_owned());
-        } else if let Some(library) = name.strip_prefix(VERSION) {
-            versions.insert(library.to_owned(), value.to_owned());
-        } else {
-            results.facts.set(name, value);
-        }
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        text => text.map_err(|error| format!("{}: {error}", path.display()))?,
+    };
+    let mut lines = text.lines();
+    if lines.next() != Some(head) {
+        return Err(format!("{}: the first line is not {head}", path.display()));
+    }
+    for (i, line) in lines.enumerate() {
+        let row: Vec<_> = line.split(',').collect();
+        let parsed = if row.len() == head.split(',').count() { parse(&row) } else { None };
+        parsed.ok_or_else(|| format!("{}: line {}: not a cell", path.display(), i + 2))?;
     }
     Ok(())
 }
 
-/// The rows of a CSV file with this first line.
-fn rows<'a>(csv: &'a str, head: &str) -> Result<Vec<Vec<&'a str>>, String> {
-    let mut lines = csv.lines();
-    if lines.next() != Some(head) {
-        return Err(format!("the first line is not {head}"));
-    }
-    let columns = head.split(',').count();
-    let row = |(i, line): (usize, &'a str)| {
-        let row: Vec<_> = line.split(',').collect();
-        if row.len() == columns { Ok(row) } else { Err(format!("line {}: not a cell", i + 2)) }
-    };
-    lines.enumerate().map(row).collect()
+fn numbers<const N: usize>(row: &[&str]) -> Option<[f64; N]> {
+    row.iter().map(|text| text.parse().ok()).collect::<Option<Vec<_>>>()?.try_into().ok()
 }
 
 /// The place of a subject, which is added if it is new.
 fn subject(results: &mut Results, algorithm: &str, library: &str, form: &str) -> Option<usize> {
-    let algorithm = Algorithm::named(algorithm)?;
-    let (library, form, version) = (library.to_owned(), form.to_owned(), String::new());
-    let new = Description { algorithm, library, form, version };
+    let (library, form) = (library.to_owned(), form.to_owned());
+    let new = Description { algorithm: Algorithm::named(algorithm)?, library, form };
     Some(results.subjects.iter().position(|d| *d == new).unwrap_or_else(|| {
         results.subjects.push(new);
         results.subjects.len() - 1
     }))
-}
-
-fn parse_cell(results: &mut Results, row: &[&str]) -> Option<()> {
-    let cell = Cell {
-        subject: subject(results, row[0], row[1], row[2])?,
-        operation: Operation::named(row[3])?,
-        size: row[4].parse().ok()?,
-        ad: row[5].parse().ok()?,
-        min_ns: row[6].parse().ok()?,
-        median_ns: row[7].parse().ok()?,
-        cycles: if row[8].is_empty() { None } else { Some(row[8].parse().ok()?) },
-    };
-    results.cells.push(cell);
-    Some(())
-}
-
-fn parse_batch(results: &mut Results, row: &[&str]) -> Option<()> {
-    let times = |i: usize| {
-        Some(Times { min_ns: row[i].parse().ok()?, median_ns: row[i + 1].parse().ok()? })
-    };
-    let together = |i: usize| Some(Together { batch: times(i)?, alone: times(i + 2)? });
-    let cell = BatchCell {
-        subject: subject(results, row[0], crate::subjects::PALLADION, row[1])?,
-        operation: Operation::named(row[2])?,
-        messages: row[3].parse().ok()?,
-        size: row[4].parse().ok()?,
-        ad: row[5].parse().ok()?,
-        jobs: together(6)?,
-        packets: if row[10].is_empty() { None } else { Some(together(10)?) },
-    };
-    results.batches.push(cell);
-    Some(())
-}
-
-fn parse_tls(results: &mut Results, row: &[&str]) -> Option<()> {
-    results.tls.push(TlsCell {
-        provider: row[0].into(),
-        suite: row[1].into(),
-        records: row[2].parse().ok()?,
-        handshakes: row[3].parse().ok()?,
-        quic: row[4].parse().ok()?,
-    });
-    Some(())
 }
 
 #[cfg(test)]

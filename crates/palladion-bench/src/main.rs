@@ -8,25 +8,21 @@
 mod algorithm;
 mod batch;
 mod bounds;
-mod check;
 mod cli;
 mod facts;
 mod files;
-mod index;
+mod goals;
 mod machine;
 mod measure;
-mod output;
+mod pages;
 mod plots;
 mod processes;
 mod report;
 mod results;
 mod stats;
 mod subjects;
-mod svg;
-mod table;
 #[cfg(feature = "tls")]
 mod tls;
-mod verdict;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -62,7 +58,7 @@ fn run(args: &Args) -> Result<bool, String> {
         return files::write(folder, files::all(&part)).map(|()| true);
     }
     if let Some(folder) = &args.pages {
-        return index::write(folder.as_deref().unwrap_or(Path::new(COMMITTED))).map(|()| true);
+        return pages::write_all(folder.as_deref().unwrap_or(Path::new(COMMITTED))).map(|()| true);
     }
     if args.submit && !Path::new(COMMITTED).join("README.md").exists() {
         return Err(format!("no {COMMITTED} here: run it in the root of the repository"));
@@ -80,28 +76,28 @@ fn run(args: &Args) -> Result<bool, String> {
         }
     };
     let results = measure_in_processes(args)?;
-    for table in report::all(&results) {
-        println!("{}", table.text());
+    for table in report::all(&results, false) {
+        println!("{}\n\n{}", table.title, table.markdown());
     }
     for note in &results.notes {
         println!("Note: {note}.");
     }
-    print!("\nGoals\n\n{}", verdict::text(&results, usize::MAX));
-    for sentences in report::headline(&results) {
-        println!("\n{}", sentences.replace("**", ""));
-    }
+    println!("\nGoals\n\n{}", goals::text(&goals::all(&results)));
+    let cpu = results.facts.get(facts::CPU);
+    let summary = report::summary([(cpu.to_owned(), &results)]);
+    println!("Encryption of messages of 16 KiB, GB/s\n\n{}", summary.markdown());
     let root = Path::new(if args.submit { COMMITTED } else { ROOT });
     let dir = args.out.clone().unwrap_or_else(|| root.join(&slug));
-    output::write(&results, &dir)?;
-    println!("\nWritten to {}: README.md, plots and CSV files.", dir.display());
+    pages::write(&results, &dir)?;
+    println!("Written to {}: README.md, plots and CSV files.", dir.display());
     if args.submit {
-        index::write(root)?;
-        print!("{}", index::how_to_submit(results.facts.get(facts::CPU), &slug));
+        pages::write_all(root)?;
+        print!("{}", pages::how_to_submit(cpu, &slug));
     }
     let Some((folder, committed)) = committed else { return Ok(true) };
-    let (text, ok) = check::compare(&results, &committed, &folder)?;
-    print!("\n{text}");
-    Ok(ok)
+    let goals = goals::compare(&results, &committed, &folder)?;
+    print!("\nCompared with {}:\n\n{}", folder.display(), goals::text(&goals));
+    Ok(goals.iter().all(|goal| goal.met() != Some(false)))
 }
 
 /// Measures everything, in several processes.
@@ -149,6 +145,9 @@ fn measure(args: &Args) -> Result<Results, String> {
     facts.set(facts::BACKEND, backend.name());
     let (entries, mut notes) =
         subjects::all(&args.variants, &args.backends(), |peer| args.wants_peer(peer));
+    for entry in &entries {
+        facts.set(&format!("Version of {}", entry.description.library), &entry.version);
+    }
     match core {
         Some(core) => facts.set("Pinned to core", core),
         None => notes.push("not pinned to a core: not supported on this system".into()),
@@ -171,12 +170,16 @@ fn measure(args: &Args) -> Result<Results, String> {
             }
         }
     }
-    let mut tls = Vec::new();
+    #[cfg(not(feature = "tls"))]
+    let tls = Vec::new();
     #[cfg(feature = "tls")]
-    if args.own_tls_rounds() > 0 {
-        println!("TLS and QUIC");
-        tls = tls::measure(args.own_tls_rounds())?;
-    }
+    let tls = match args.own_tls_rounds() {
+        0 => Vec::new(),
+        rounds => {
+            println!("TLS and QUIC");
+            tls::measure(rounds)?
+        }
+    };
     Ok(Results { facts, notes, subjects, cells, batches, tls })
 }
 

@@ -130,7 +130,7 @@ impl Bench {
                     "{}, {}: excluded: known bug in {}",
                     entry.description.implementation(),
                     what(),
-                    entry.description.version
+                    entry.version
                 );
                 if !notes.contains(&note) {
                     notes.push(note);

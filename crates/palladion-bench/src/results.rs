@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::algorithm::{Algorithm, Operation};
+use crate::algorithm::{Algorithm, Operation, Variant};
 use crate::facts::{self, Facts};
 use crate::stats::{fastest, median};
 use crate::subjects::Description;
@@ -87,6 +87,14 @@ pub struct BatchCell {
     pub packets: Option<Together>,
 }
 
+impl BatchCell {
+    /// Both kinds of batches: the names of the batch and of single messages, and their times.
+    pub fn both(&self) -> impl Iterator<Item = ([&'static str; 2], Together)> {
+        let packets = self.packets.map(|together| (["packets", "in place"], together));
+        [(["jobs", "alone"], self.jobs)].into_iter().chain(packets)
+    }
+}
+
 /// The figures of a cipher suite over a provider: those of the fastest samples.
 #[derive(Clone, Debug)]
 pub struct TlsCell {
@@ -120,6 +128,13 @@ impl Task {
     }
 }
 
+/// The variants and tasks in the goals.
+pub fn goal_tasks() -> impl Iterator<Item = (Variant, Task)> {
+    let tasks = |o| GOAL_SIZES.map(|size| Task::new(o, size));
+    let tasks = Operation::ALL.into_iter().flat_map(tasks);
+    tasks.flat_map(|task| Variant::ALL.map(|variant| (variant, task)))
+}
+
 impl Results {
     /// The backend that stands for this library.
     pub fn backend(&self) -> &str {
@@ -128,40 +143,43 @@ impl Results {
 
     /// Returns whether this is this library with that backend.
     pub fn is_ours(&self, d: &Description) -> bool {
-        d.is_ours() && d.form == self.backend()
+        d.is_ours_with(self.backend())
     }
 
     pub fn description(&self, cell: &Cell) -> &Description {
         &self.subjects[cell.subject]
     }
 
-    /// All cells of a task whose subject is `wanted`.
-    fn cells(
-        &self,
-        task: Task,
-        wanted: impl Fn(&Description) -> bool,
-    ) -> impl Iterator<Item = &Cell> {
-        self.cells.iter().filter(move |cell| {
-            (cell.operation, cell.size, cell.ad) == (task.operation, task.size, task.ad)
-                && wanted(self.description(cell))
-        })
-    }
-
     /// The fastest cell of a task whose subject is `wanted`.
     pub fn best(&self, task: Task, wanted: impl Fn(&Description) -> bool) -> Option<&Cell> {
-        self.cells(task, wanted).min_by(|a, b| a.min_ns.total_cmp(&b.min_ns))
+        let is_it = |cell: &&Cell| {
+            (cell.operation, cell.size, cell.ad) == (task.operation, task.size, task.ad)
+                && wanted(self.description(cell))
+        };
+        self.cells.iter().filter(is_it).min_by(|a, b| a.min_ns.total_cmp(&b.min_ns))
     }
 
     /// This library with the backend that stands for it.
-    pub fn ours(&self, algorithm: impl Into<Algorithm>, task: Task) -> Option<&Cell> {
-        let algorithm = algorithm.into();
-        self.best(task, |d| d.algorithm == algorithm && self.is_ours(d))
+    pub fn ours(&self, variant: Variant, task: Task) -> Option<&Cell> {
+        self.best(task, |d| d.algorithm == variant.into() && self.is_ours(d))
     }
 
     /// The fastest other implementation of a variant of AEGIS.
-    pub fn peer(&self, algorithm: impl Into<Algorithm>, task: Task) -> Option<&Cell> {
-        let algorithm = algorithm.into();
-        self.best(task, |d| d.algorithm == algorithm && d.is_aegis_peer())
+    pub fn peer(&self, variant: Variant, task: Task) -> Option<&Cell> {
+        self.best(task, |d| d.algorithm == variant.into() && d.is_aegis_peer())
+    }
+
+    /// Our time divided by that of the fastest other implementation of the variant.
+    pub fn ratio(&self, variant: Variant, task: Task) -> Option<f64> {
+        Some(self.ours(variant, task)?.min_ns / self.peer(variant, task)?.min_ns)
+    }
+
+    /// This library if it has the algorithm, or else the fastest one.
+    pub fn shown(&self, algorithm: Algorithm, task: Task) -> Option<&Cell> {
+        match algorithm {
+            Algorithm::Aegis(variant) => self.ours(variant, task),
+            _ => self.best(task, |d| d.algorithm == algorithm),
+        }
     }
 
     /// The measured sizes, ascending.
@@ -173,7 +191,6 @@ impl Results {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::algorithm::Variant;
     use crate::batch;
 
     /// Two backends of ours, a peer and AES-GCM. The latter two are slower by these factors.
@@ -193,8 +210,8 @@ pub mod tests {
         }
         let mut subject = |algorithm: Algorithm, library: &str, form: &str, factor: f64| {
             let place = results.subjects.len();
-            let (library, form, version) = (library.into(), form.into(), "1".into());
-            results.subjects.push(Description { algorithm, library, form, version });
+            let (library, form) = (library.into(), form.into());
+            results.subjects.push(Description { algorithm, library, form });
             for operation in
                 Operation::ALL.into_iter().filter(|&operation| algorithm.can(operation))
             {

@@ -62,7 +62,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
                 None => {
                     let writer = Impatient { input: &input, output: &output, bar };
                     decryptor.run(file, writer).map(|summary| {
-                        if let Some(problem) = sealed.check_spare(summary.spare) {
+                        if let Some(problem) = sealed.check_copies(summary.spare, &input) {
                             tell(&format!("warning: {problem}; {REPAIR}"));
                         }
                         None

@@ -158,7 +158,6 @@ impl Failure {
     /// for no failure if it has read enough.
     pub fn end(&self) -> ! {
         self.tell();
-        #[cfg(unix)]
         crate::terminal::restore();
         #[cfg(unix)]
         if self.status == Status::BrokenPipe {

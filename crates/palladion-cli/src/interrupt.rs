@@ -8,7 +8,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use crate::failure::Failure;
-#[cfg(unix)]
 use crate::terminal;
 
 /// The unfinished outputs. Locked while they are created or renamed and during each step of a
@@ -113,7 +112,6 @@ pub fn end_panics_properly() {
         let place = panic.location().map_or_else(String::new, |place| format!(" ({place})"));
         let failure = Failure::new(format!("internal error: {what}{place}"));
         failure.hint("unless memory ran out, this is a bug in palladion: please report it").tell();
-        #[cfg(unix)]
         terminal::restore();
         std::process::exit(1);
     }));
@@ -190,13 +188,6 @@ fn forbid_core_dumps() {
     let _ = setrlimit(Resource::Core, none);
 }
 
-/// Ends as Ctrl-C does, where the terminal sends no signal.
-#[cfg(windows)]
-pub fn end() -> ! {
-    let _no_new_output = clean_up();
-    std::process::exit(130)
-}
-
 /// Returns whether whoever started the program wants the signal ignored, as `nohup` does with
 /// SIGHUP.
 #[cfg(unix)]
@@ -213,10 +204,19 @@ fn is_ignored(signal: i32) -> bool {
     result == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
+/// Installs a handler for Ctrl-C, Ctrl-Break, and the end of the console or of the session.
 #[cfg(windows)]
+#[allow(unsafe_code)]
 pub fn install() {
-    let _ = ctrlc::set_handler(|| {
+    use windows_sys::{Win32::System::Console::SetConsoleCtrlHandler, core::BOOL};
+    // Windows calls it in a thread of its own, and ends the program as soon as it returns if the
+    // console was closed. So it does all the work itself.
+    extern "system" fn end(_event: u32) -> BOOL {
         let _no_new_output = stop();
-        std::process::exit(130);
-    });
+        terminal::restore();
+        std::process::exit(130)
+    }
+    // SAFETY: A handler may be called at any time, in any thread. `end` is safe code that needs
+    // nothing to be set up. Without a handler, the event ends the program all the same.
+    unsafe { SetConsoleCtrlHandler(Some(end), 1) };
 }

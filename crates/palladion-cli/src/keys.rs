@@ -832,8 +832,6 @@ fn ask_once(
     let prompt = |text: &str| match terminal::ask(text) {
         Ok(line) => Ok(Ok(line)),
         Err(error) => match error.kind() {
-            #[cfg(windows)]
-            io::ErrorKind::Interrupted => crate::interrupt::end(),
             // Ctrl-D
             io::ErrorKind::UnexpectedEof => {
                 tell("");

@@ -132,13 +132,8 @@ impl Drop for Progress {
 
 /// The width of the terminal on stderr.
 fn columns() -> usize {
-    #[cfg(unix)]
-    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stderr())
-        && size.ws_col > 0
-    {
-        return size.ws_col.into();
-    }
-    80
+    let size = terminal_size::terminal_size_of(std::io::stderr());
+    size.map_or(80, |(width, _)| width.0.into())
 }
 
 /// What a bar is made of.

@@ -87,7 +87,8 @@ struct Change<'a> {
 impl Change<'_> {
     fn file(&self, path: &Path, ring: &mut Ring) -> Result<()> {
         let file = slots::open(path)?;
-        let (copies, name) = (slots::read(&file)?, &file.name);
+        let (copies, name) = (slots::read(&file)?, &*file.name.clone());
+        drop(file); // not every Windows can replace a file that is open
         if self.args.repair && copies.are_same() {
             note(&format!("{name} needs no repair"));
             return Ok(());
@@ -150,6 +151,7 @@ impl Change<'_> {
             return Err(Failure::new(format!("{name} was changed by another program"))
                 .hint("run the command again"));
         }
+        drop(file);
         output.commit(false)
     }
 }

@@ -1,5 +1,6 @@
 //! The header of an encrypted file.
 
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use palladion_file::sans_io::Layout;
@@ -18,6 +19,18 @@ use crate::values::Kind;
 pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE, or if that says that the \
                           file was cut, decrypt it and encrypt it again";
 
+/// Reads both copies of the key slots of a file. If they are not the same, waits until nobody
+/// changes them, and reads them again.
+pub fn copies(file: &File) -> std::result::Result<Copies, Error> {
+    let copies = Copies::read(file);
+    if copies.as_ref().is_ok_and(Copies::are_same) || file.lock_shared().is_err() {
+        return copies;
+    }
+    let copies = Copies::read(file);
+    let _ = file.unlock();
+    copies
+}
+
 /// An encrypted file whose header was read. Nothing of it is verified.
 pub struct Sealed<'a> {
     /// The name in messages.
@@ -32,6 +45,8 @@ pub struct Sealed<'a> {
     pub other: Option<Head>,
     /// The bytes that were read.
     pub header: Vec<u8>,
+    /// Whether they are those of the second copy, because the first is damaged.
+    is_second: bool,
 }
 
 impl<'a> Sealed<'a> {
@@ -60,7 +75,10 @@ impl<'a> Sealed<'a> {
                 Error::NotPalladion => {}
                 // Such a transfer changes the ends of lines in the magic.
                 Error::HeaderDamaged if header.get(10) == Some(&2) => {
-                    return failure.hint("the file has a second copy: name it, in place of a pipe");
+                    return failure.hint(
+                        "if their second copy is intact, palladion decrypt and cat read the file \
+                         by its name, and palladion rewrap --repair mends it",
+                    );
                 }
                 Error::HeaderDamaged if header.starts_with(&MAGIC) => {
                     let hint = "fetch it again, or restore a backup: without its first 128 bytes, \
@@ -90,8 +108,8 @@ impl<'a> Sealed<'a> {
     }
 
     /// Like [`read`](Self::read), but takes both copies of key slots if the input is a file. If
-    /// the first is damaged, says so, and `header` is the second. The next bytes of the input are
-    /// then those of the first chunk. If `repair` is set, one damaged byte of a header does not
+    /// the first is damaged, `header` is the second. The next bytes of the input are then those of
+    /// the first chunk. If `repair` is set, one damaged byte of a header does not
     /// matter.
     pub fn read_input(input: &'a Input, instead: &str, repair: bool) -> Result<Self> {
         let (name, file) = (&*input.name, &input.file);
@@ -113,15 +131,10 @@ impl<'a> Sealed<'a> {
         if !input.is_whole_file() || read.as_ref().is_ok_and(|sealed| sealed.head.is_none()) {
             return read;
         }
-        let Ok(copies) = Copies::read(file) else { return read };
-        let is_damaged = copies.head.is_err();
+        let Ok(copies) = copies(file) else { return read };
+        let is_second = copies.head.is_err();
         let Ok(mut sealed) = Self::of_copies(name, copies) else { return read };
-        if is_damaged {
-            tell(&format!(
-                "warning: {name}: the first copy of the key slots is damaged, and the second is \
-                 used; {REPAIR}"
-            ));
-        }
+        sealed.is_second = is_second;
         sealed.header = sealed.head.iter().flat_map(Head::as_bytes).copied().collect();
         place(sealed.header.len())?;
         Ok(sealed)
@@ -181,6 +194,7 @@ impl<'a> Sealed<'a> {
             head: None,
             other: None,
             header: vec![],
+            is_second: false,
         }
     }
 
@@ -188,7 +202,7 @@ impl<'a> Sealed<'a> {
         let (algorithm, chunk_size) = (head.algorithm(), head.chunk_size());
         let secrets = head.slots().iter().map(|slot| slot.kind()).collect();
         let (head, other, header) = (Some(head), None, Vec::new());
-        Self { name, algorithm, chunk_size, secrets, head, other, header }
+        Self { name, algorithm, chunk_size, secrets, head, other, header, is_second: false }
     }
 
     /// Returns whether it takes a secret of this kind.
@@ -216,13 +230,22 @@ impl<'a> Sealed<'a> {
         }
     }
 
-    /// Explains why the spare of the key slots is not the same as the head, if so.
-    pub fn check_spare(&self, spare: Option<Spare>) -> Option<String> {
+    /// Explains what is wrong with the copies of the key slots of an input that was read to its
+    /// end, if something is.
+    pub fn check_copies(&self, spare: Option<Spare>, input: &Input) -> Option<String> {
         let what = match spare {
-            None | Some(Spare::Same) => return None,
-            Some(Spare::Differs) => "differs from the first: a change was interrupted",
-            Some(_) => "is damaged or missing",
+            _ if self.is_second => "first copy of the key slots is damaged",
+            None => return None,
+            Some(Spare::Same) if self.other.is_none() => return None,
+            // Another program may have changed them meanwhile.
+            Some(_) if input.is_whole_file() && copies(&input.file).is_ok_and(|c| c.are_same()) => {
+                return None;
+            }
+            Some(Spare::Same | Spare::Differs) => {
+                "second copy of the key slots differs from the first: a change was interrupted"
+            }
+            Some(_) => "second copy of the key slots is damaged or missing",
         };
-        Some(format!("{}: the second copy of the key slots {what}", self.name))
+        Some(format!("{}: the {what}", self.name))
     }
 }

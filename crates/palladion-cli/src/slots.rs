@@ -11,7 +11,7 @@ use crate::failure::{Failure, Result, for_each};
 use crate::info::{json_of_slots, text_of_slot};
 use crate::input::RandomAccess;
 use crate::output::{Access, Output};
-use crate::sealed::REPAIR;
+use crate::sealed::{REPAIR, copies};
 use crate::streams;
 use crate::text::{json, json_object, printable};
 
@@ -95,7 +95,7 @@ pub fn open(path: &Path) -> Result<RandomAccess> {
 
 /// Reads both copies of the slots of a file.
 pub fn read(file: &RandomAccess) -> Result<Copies> {
-    Copies::read(&file.file).map_err(|error| match error {
+    copies(&file.file).map_err(|error| match error {
         Error::UnsupportedHeader { field: "key source", value: 0 | 1 } => {
             Failure::new(format!("{} has no key slots", file.name))
                 .hint("decrypt it, and encrypt it again with several keys or with --slots")

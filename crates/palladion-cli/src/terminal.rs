@@ -4,8 +4,15 @@
 //! then the user may type it again.
 
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use zeroize::Zeroizing;
+
+#[cfg_attr(unix, path = "terminal/unix.rs")]
+#[cfg_attr(windows, path = "terminal/windows.rs")]
+mod system;
+
+use system::{Mode, Terminal};
 
 /// The longest passphrase, in bytes. Terminals of Unix cut longer lines: Linux after 4095 bytes,
 /// macOS after 1023.
@@ -35,162 +42,106 @@ pub fn ask(prompt: &str) -> io::Result<Zeroizing<String>> {
     Ok(line)
 }
 
-#[cfg(unix)]
-use unix::read_line;
-#[cfg(unix)]
-pub use unix::{hide_again, restore, show, show_again};
+/// A prompt that switched the echo off.
+struct Prompt {
+    text: String,
+    terminal: Terminal,
+    /// Whether it waits for an answer.
+    #[cfg(unix)]
+    waits: bool,
+    /// How the terminal was before the prompt switched its echo off, and how it is now.
+    before: Mode,
+    hidden: Mode,
+}
 
-#[cfg(unix)]
-mod unix {
-    use std::fs::File;
-    use std::io::{self, Read, Write};
-    use std::sync::{Mutex, MutexGuard, PoisonError};
+static PROMPT: Mutex<Option<Prompt>> = Mutex::new(None);
 
-    use rustix::process::getpgrp;
-    use rustix::termios::{
-        LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcgetpgrp,
-        tcsetattr,
-    };
-    use zeroize::Zeroizing;
+fn current() -> MutexGuard<'static, Option<Prompt>> {
+    PROMPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-    /// A prompt that switched the echo off.
-    struct Prompt {
-        text: String,
-        tty: File,
-        /// Whether it waits for an answer.
-        waits: bool,
-        /// How the terminal was before the prompt switched its echo off, and how it is now.
-        before: Termios,
-        hidden: Termios,
+impl Prompt {
+    fn begin(&self) -> io::Result<()> {
+        self.hide()?;
+        self.terminal.write(&self.text).inspect_err(|_| self.show())
     }
 
-    static PROMPT: Mutex<Option<Prompt>> = Mutex::new(None);
-
-    fn current() -> MutexGuard<'static, Option<Prompt>> {
-        PROMPT.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hide(&self) -> io::Result<()> {
+        self.terminal.set_mode(&self.hidden)
     }
 
-    impl Prompt {
-        fn begin(&mut self) -> io::Result<()> {
-            self.hide()?;
-            self.tty.write_all(self.text.as_bytes()).inspect_err(|_| self.show())
-        }
-
-        fn hide(&self) -> io::Result<()> {
-            tcsetattr(&self.tty, OptionalActions::Now, &self.hidden).map_err(Into::into)
-        }
-
-        /// Switches the echo on, and discards what was typed without it: it was meant to be a
-        /// passphrase, and the shell would show it and keep it in its history.
-        fn show(&self) {
-            // In the background, the terminal is the shell's, and so is what is typed.
-            if self.is_in_foreground() {
-                let _ = tcsetattr(&self.tty, OptionalActions::Now, &self.before);
-                let _ = tcflush(&self.tty, QueueSelector::IFlush);
-            }
-        }
-
-        /// Returns whether the terminal is the program's to change.
-        fn is_in_foreground(&self) -> bool {
-            tcgetpgrp(&self.tty).is_ok_and(|group| group == getpgrp())
-        }
-    }
-
-    /// Switches the echo off again, and begins the prompt anew if it waits for an answer. Call it
-    /// when the program goes on after it was stopped: the shell may have switched the echo on.
-    pub fn hide_again() {
-        match current().as_mut() {
-            Some(prompt) if prompt.waits => {
-                let _ = prompt.begin();
-            }
-            // In the background, the shell uses the terminal itself.
-            Some(prompt) if prompt.is_in_foreground() => {
-                let _ = prompt.hide();
-            }
-            _ => {}
-        }
-    }
-
-    /// Switches the echo on, if a prompt switched it off.
-    pub fn show_again() {
-        if let Some(prompt) = current().take() {
-            prompt.show();
-        }
-    }
-
-    /// Switches the echo on for good; no prompt begins after that. Call it before the program ends.
-    pub fn restore() {
-        let current = current();
-        if let Some(prompt) = current.as_ref() {
-            prompt.show();
-        }
-        std::mem::forget(current);
-    }
-
-    /// Writes text to the terminal, wherever standard output and standard error go.
-    pub fn show(text: &str) -> io::Result<()> {
-        File::options().write(true).open("/dev/tty")?.write_all(text.as_bytes())
-    }
-
-    /// Reads a line without its end. The terminal goes on to edit lines and to send signals.
-    pub fn read_line(prompt: &str) -> io::Result<Zeroizing<String>> {
-        let tty = File::options().read(true).write(true).open("/dev/tty")?;
-        let mut current = current();
-        let before = match current.take() {
-            Some(earlier) => earlier.before,
-            None => tcgetattr(&tty)?,
-        };
-        let mut hidden = before.clone();
-        hidden.local_modes.remove(LocalModes::ECHO);
-        // The end of the line is shown.
-        hidden.local_modes.insert(LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG);
-        let (text, own) = (prompt.into(), tty.try_clone()?);
-        let mut prompt = Prompt { text, tty: own, waits: true, before, hidden };
-        prompt.begin()?;
-        *current = Some(prompt);
-        drop(current);
-        let line = line(&tty);
-        if let Some(prompt) = self::current().as_mut() {
-            prompt.waits = false;
-        }
-        line
-    }
-
-    fn line(mut tty: &File) -> io::Result<Zeroizing<String>> {
-        // As long as a terminal's longest line. Growing would leave copies in freed memory.
-        let mut buffer = Zeroizing::new(vec![0; 4096]);
-        let mut len = 0;
-        while len < buffer.len() && !buffer[..len].contains(&b'\n') {
-            match tty.read(&mut buffer[len..]) {
-                Ok(0) if len == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(0) => break,
-                Ok(read) => len += read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let line = buffer[..len].strip_suffix(b"\n").unwrap_or(&buffer[..len]);
-        match std::str::from_utf8(line) {
-            Ok(line) => Ok(Zeroizing::new(line.to_string())),
-            Err(_) => {
-                let message = "the passphrase is not valid UTF-8";
-                Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-            }
+    /// Switches the echo on, and discards what was typed without it: it was meant to be a
+    /// passphrase, and the shell would show it and keep it in its history.
+    fn show(&self) {
+        // In the background, the terminal is the shell's, and so is what is typed.
+        if self.terminal.is_ours() {
+            let _ = self.terminal.set_mode(&self.before);
+            self.terminal.discard_input();
         }
     }
 }
 
-/// On Windows, the echo is on as soon as a line was read.
-#[cfg(not(unix))]
-pub fn show_again() {}
+/// Switches the echo off again, and begins the prompt anew if it waits for an answer. Call it when
+/// the program goes on after it was stopped: the shell may have switched the echo on.
+#[cfg(unix)]
+pub fn hide_again() {
+    match current().as_ref() {
+        Some(prompt) if prompt.waits => {
+            let _ = prompt.begin();
+        }
+        // In the background, the shell uses the terminal itself.
+        Some(prompt) if prompt.terminal.is_ours() => {
+            let _ = prompt.hide();
+        }
+        _ => {}
+    }
+}
 
-#[cfg(not(unix))]
+/// Switches the echo on, if a prompt switched it off.
+pub fn show_again() {
+    if let Some(prompt) = current().take() {
+        prompt.show();
+    }
+}
+
+/// Switches the echo on for good; no prompt begins after that. Call it before the program ends.
+pub fn restore() {
+    let current = current();
+    if let Some(prompt) = current.as_ref() {
+        prompt.show();
+    }
+    std::mem::forget(current);
+}
+
+/// Writes text to the terminal, wherever standard output and standard error go.
 pub fn show(text: &str) -> io::Result<()> {
-    use std::io::Write;
-    std::fs::File::options().write(true).open("CONOUT$")?.write_all(text.as_bytes())
+    Terminal::open()?.write(text)
 }
 
-#[cfg(not(unix))]
+/// Reads a line without its end. The terminal goes on to edit lines and to send signals.
 fn read_line(prompt: &str) -> io::Result<Zeroizing<String>> {
-    rpassword::prompt_password(prompt).map(Zeroizing::new)
+    let (terminal, own) = (Terminal::open()?, Terminal::open()?);
+    let mut current = current();
+    let before = match current.take() {
+        Some(earlier) => earlier.before,
+        None => terminal.mode()?,
+    };
+    let hidden = system::without_echo(&before);
+    let prompt = Prompt {
+        text: prompt.into(),
+        terminal: own,
+        #[cfg(unix)]
+        waits: true,
+        before,
+        hidden,
+    };
+    prompt.begin()?;
+    *current = Some(prompt);
+    drop(current);
+    let line = terminal.read_line();
+    #[cfg(unix)]
+    if let Some(prompt) = self::current().as_mut() {
+        prompt.waits = false;
+    }
+    line
 }

@@ -37,7 +37,7 @@ fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Resul
     check_one_of(args.files.len(), Some(path))?;
     let input = Input::open_as("name the files in it: palladion verify DIRECTORY/*", Some(path))?;
     input.begin();
-    let sealed = Sealed::read(input.reader(), &input.name, "verify")?;
+    let sealed = Sealed::read_input(&input, "verify", false)?;
     ring.check(&sealed)?;
     let summary = ring.unlock(&sealed, "the output", |secret| {
         let mut progress = Progress::of_bytes(input.len, label);
@@ -48,10 +48,11 @@ fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Resul
             decryptor = decryptor.threads(threads);
         }
         // A wrong secret is noticed before anything after the header is read.
-        decryptor.run(sealed.header.as_slice().chain(input.reader()), io::sink())
+        let start = sealed.start(secret, &args.ring.kdf_limits());
+        decryptor.run(start.chain(input.reader()), io::sink())
     })?;
     sealed.note_slots();
-    match sealed.check_spare(summary.spare) {
+    match sealed.check_copies(summary.spare, &input) {
         Some(problem) => {
             Err(Failure::damaged(problem)
                 .hint(format!("its data is complete and unchanged; {REPAIR}")))

@@ -1,9 +1,7 @@
 //! Real files, pipes and accidents, end to end.
 
 use std::fs;
-#[cfg(unix)]
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 
 use crate::common::*;
 
@@ -391,7 +389,6 @@ fn help_that_cannot_be_printed_is_a_failure() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn an_input_that_becomes_shorter_is_noticed() {
     let bench = Bench::new();

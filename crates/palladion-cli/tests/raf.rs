@@ -734,14 +734,18 @@ fn help() {
     }
 }
 
-#[cfg(unix)]
 mod accidents {
     use super::*;
 
     use std::fs::File;
-    use std::io::{Read, Write};
+    #[cfg(unix)]
+    use std::io::Read;
+    use std::io::Write;
+    #[cfg(unix)]
     use std::os::unix::process::ExitStatusExt;
-    use std::process::{Child, Command, Stdio};
+    use std::process::Child;
+    #[cfg(unix)]
+    use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
     fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
@@ -761,10 +765,13 @@ mod accidents {
     fn waiting(bench: &Bench) -> Child {
         let mut child = bench.spawn(&["raf", "write", "-k", "key", "--append", "f.raf"]);
         child.stdin.as_mut().unwrap().write_all(&text(20 * MIB)).unwrap();
-        wait_for("the write", || size(bench) >= 15 << 20);
+        // Locks may forbid reading it.
+        let len = || std::fs::metadata(bench.path("f.raf")).unwrap().len();
+        wait_for("the write", || len() >= 15 << 20);
         child
     }
 
+    #[cfg(unix)]
     fn kill(child: &Child, signal: &str) {
         assert!(
             Command::new("kill")
@@ -775,6 +782,7 @@ mod accidents {
         );
     }
 
+    #[cfg(unix)]
     #[test]
     fn signals_stop_between_steps() {
         for (signal, number) in [("-INT", 2), ("-TERM", 15)] {
@@ -803,9 +811,9 @@ mod accidents {
     fn killed() {
         let (bench, text_before) = imported(100_000);
         let mut child = waiting(&bench);
-        kill(&child, "-KILL");
+        child.kill().unwrap();
         let stdin = child.stdin.take();
-        assert_eq!(finish(child).status.signal(), Some(9));
+        assert!(!finish(child).status.success());
         drop(stdin);
         let expected = [text_before, text(20 * MIB)].concat();
         let size = size(&bench) as usize;
@@ -851,6 +859,7 @@ mod accidents {
         );
     }
 
+    #[cfg(unix)]
     #[test]
     fn an_import_that_is_interrupted_leaves_nothing() {
         let bench = Bench::new();
@@ -865,6 +874,7 @@ mod accidents {
         assert_eq!(bench.names(), ["key"]);
     }
 
+    #[cfg(unix)]
     fn limited(bench: &Bench, args: &str) -> Run {
         // Units of 1024 bytes.
         let script = format!("ulimit -f 15000; exec {} {args}", env!("CARGO_BIN_EXE_palladion"));
@@ -880,6 +890,7 @@ mod accidents {
         )
     }
 
+    #[cfg(unix)]
     #[test]
     fn no_room() {
         let (bench, text) = imported(20 * MIB);
@@ -937,6 +948,7 @@ mod accidents {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn closed_pipe() {
         let (bench, _) = imported(20 * MIB);
@@ -948,6 +960,7 @@ mod accidents {
         assert_eq!((run.status.signal(), &run.stderr[..]), (Some(13), "")); // SIGPIPE
     }
 
+    #[cfg(unix)]
     #[test]
     fn permissions() {
         let bench = Bench::new();

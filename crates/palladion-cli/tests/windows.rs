@@ -2,8 +2,10 @@
 #![cfg(windows)]
 
 use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::process::Stdio;
 
-use crate::common::{Bench, text};
+use crate::common::{Bench, finish, text};
 
 #[test]
 fn redirected_files_and_nul() {
@@ -50,7 +52,12 @@ fn directories_are_named_as_such() {
 fn one_file_under_two_names() {
     let bench = Bench::new();
     bench.write("in", "text");
-    for (name, message) in [("IN", "both input and output"), ("Key.", "both key and output")] {
+    fs::hard_link(bench.path("key"), bench.path("hard")).unwrap();
+    for (name, message) in [
+        ("IN", "both input and output"),
+        ("Key.", "both key and output"),
+        ("hard", "both key and output"),
+    ] {
         bench.fails(&["encrypt", "-k", "key", "-f", "-o", name, "in"], 2, message);
     }
     bench.ok(&["encrypt", "-k", "key", "in"]);
@@ -58,4 +65,56 @@ fn one_file_under_two_names() {
     fs::create_dir(bench.path("folder")).unwrap();
     let args = ["decrypt", "-k", "key", "-o", "folder", "in.pld", "in..pld"];
     bench.fails(&args, 2, "would both become");
+}
+
+#[test]
+fn closed_pipe() {
+    let bench = Bench::new();
+    bench.write("in", text(8 << 20));
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.ok(&["raf", "import", "-k", "key", "in", "f.raf"]);
+    for command in ["encrypt -k key -o - in", "cat -k key in.pld", "raf cat -k key f.raf"] {
+        let args: Vec<_> = command.split(' ').collect();
+        let mut child = bench.command(&args).spawn().unwrap();
+        child.stdout.take().unwrap().read_exact(&mut [0; 10]).unwrap();
+        let run = finish(child);
+        assert!(!run.status.success() && run.stderr.is_empty(), "{command}: {run:?}");
+    }
+}
+
+#[test]
+fn outputs_that_fail() {
+    let bench = Bench::new();
+    bench.write("in", text(3 << 20));
+    bench.write("other", "for reading alone");
+    bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.ok(&["raf", "import", "-k", "key", "in", "f.raf"]);
+    for command in [
+        "help",
+        "encrypt --help",
+        "--version",
+        "backends",
+        "man",
+        "completions powershell",
+        "keygen -o -",
+        "mac -k key in",
+        "encrypt -k key -o - in",
+        "decrypt -k key -o - in.pld",
+        "cat -k key in.pld",
+        "info in.pld in.pld",
+        "raf cat -k key f.raf",
+    ] {
+        let args: Vec<_> = command.split(' ').collect();
+        let stdout = File::open(bench.path("other")).unwrap();
+        let run = finish(bench.command(&args).stdout(stdout).spawn().unwrap());
+        assert_eq!(run.status.code(), Some(1), "{command}: {run:?}");
+        assert!(run.stderr.contains("cannot write standard output"), "{command}: {run:?}");
+    }
+    // While the input stalls.
+    let stdout = File::open(bench.path("other")).unwrap();
+    let mut child = bench.command(&["encrypt", "-k", "key"]);
+    let mut child = child.stdin(Stdio::piped()).stdout(stdout).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let _ = stdin.write_all(&text(3 << 20));
+    assert!(finish(child).stderr.contains("cannot write standard output"));
 }

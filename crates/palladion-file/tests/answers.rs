@@ -8,7 +8,7 @@ use palladion_file::{
     DecryptReader, Decryptor, Error, KdfLimits, MasterKey, Passphrase, Secret, SeekReader,
 };
 
-use crate::common::threads;
+use crate::common::*;
 use crate::engine::decode;
 use crate::file_answers::{Answers, File, name, plaintext};
 use crate::random::Random;
@@ -120,19 +120,19 @@ fn asynchronous_readers(secret: Secret<'_>, file: &File) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let bytes = || io::Cursor::new(&file.bytes[..]);
     let mut out = Vec::new();
-    let end = runtime.block_on(async {
+    let end = on(&runtime, async {
         let mut reader = DecryptReader::new(secret, bytes()).await?;
         reader.read_to_end(&mut out).await.map(drop).map_err(inner)
     });
     assert_eq!(start(&out, end), file.start, "tokio::DecryptReader: {}", file.name);
 
     let answers = middle(
-        runtime.block_on(SeekReader::new(secret, bytes())),
+        on(&runtime, SeekReader::new(secret, bytes())),
         |reader| reader.chunk_size().bytes(),
         SeekReader::len,
         |reader, range| {
             let mut text = vec![0; range.len()];
-            runtime.block_on(async {
+            on(&runtime, async {
                 reader.seek(io::SeekFrom::Start(range.start as u64)).await.map_err(inner)?;
                 reader.read_exact(&mut text).await.map_err(inner)
             })?;

@@ -191,8 +191,8 @@ fn reads_that_fail_are_repeated() {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             let key = key();
             let reader = palladion_file::tokio::DecryptReader::new(&key, input());
-            let mut reader = runtime.block_on(reader).unwrap();
-            read_all(&mut |part| runtime.block_on(reader.read(part)), &text, kind);
+            let mut reader = on(&runtime, reader).unwrap();
+            read_all(&mut |part| on(&runtime, reader.read(part)), &text, kind);
         }
     }
 }

@@ -14,7 +14,7 @@ use palladion_file::{
 };
 
 use crate::answers::middle;
-use crate::common::threads;
+use crate::common::*;
 use crate::engine::{decode, encode};
 use crate::file_answers::{Answers, name, plaintext};
 use crate::random::{Random, with_new_seeds};
@@ -48,7 +48,7 @@ fn from_start<'a>(
 fn asynchronously(secret: Secret<'_>, file: &[u8]) -> Read {
     let mut out = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let result = runtime.block_on(async {
+    let result = on(&runtime, async {
         let mut reader = palladion_file::tokio::DecryptReader::new(secret, file).await?;
         let read = tokio::io::AsyncReadExt::read_to_end(&mut reader, &mut out).await;
         read.map(|_| reader.spare()).map_err(|error| error.downcast().unwrap())
@@ -103,7 +103,7 @@ fn both_readers_from_the_middle_agree() {
             let blocking = SeekReader::new(keyring, &file.bytes).map(|reader| reader.len());
             let input = io::Cursor::new(&file.bytes);
             let reader = palladion_file::tokio::SeekReader::new(keyring, input);
-            let reader = runtime.block_on(reader).map(|reader| reader.len());
+            let reader = on(&runtime, reader).map(|reader| reader.len());
             assert_eq!(format!("{reader:?}"), format!("{blocking:?}"), "{}", file.name);
         }
     }
@@ -255,7 +255,7 @@ fn written(
     writer.write_all(text).unwrap();
     let mut files = vec![file, writer.finish().unwrap(), encode(random, encoder(), text)];
     #[cfg(feature = "tokio")]
-    files.push(tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    files.push(on(&tokio::runtime::Builder::new_current_thread().build().unwrap(), async {
         use tokio::io::AsyncWriteExt;
         let mut writer = palladion_file::tokio::EncryptWriter::from_encoder(encoder(), Vec::new());
         writer.write_all(text).await.unwrap();

@@ -23,7 +23,7 @@ use crate::random::{Random, with_new_seeds};
 
 /// Runs a test, with threads to spare and without a runtime.
 fn on_tokio<T>(test: impl Future<Output = T>) -> T {
-    Builder::new_multi_thread().worker_threads(1).build().unwrap().block_on(test)
+    on(&Builder::new_multi_thread().worker_threads(1).build().unwrap(), test)
 }
 
 /// Bytes that are read and written in small pieces, and not at once.

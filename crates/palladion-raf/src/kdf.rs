@@ -58,33 +58,3 @@ pub fn derive_master_key(key: &[u8], context: &[u8]) -> Result<Zeroizing<Vec<u8>
     turboshake(key.len(), &[b"aegis-raf-master-key-v1", key, &len, context], &mut master_key);
     Ok(master_key)
 }
-
-#[cfg(test)]
-mod tests {
-    use palladion::Algorithm;
-
-    use super::*;
-
-    /// The example in the description of the format: both keys for the file id 0, 1, 2 ...
-    #[test]
-    fn keys_of_a_file() {
-        for (algorithm, expected) in [
-            (
-                Algorithm::Aegis128L,
-                "4cc4759d9f10cf1b391cfc220d9b329d07656537477b6965708f98f35e7807af",
-            ),
-            (
-                Algorithm::Aegis256X2,
-                "1e051b0052c53b397417d5670a1595f892a365101bcc79128cef842498b4cf90\
-                 732b8fc7cec6a07f83b0c3631e97487454db4961b5ca8a39f5b5e2c87cbd85ba",
-            ),
-        ] {
-            let len = algorithm.key_len();
-            let file_id: [u8; 24] = core::array::from_fn(|i| i as u8);
-            let master: Vec<u8> = (0..len as u8).collect();
-            let keys = file_keys(&master, &file_id);
-            let hex: String = keys[..2 * len].iter().map(|byte| format!("{byte:02x}")).collect();
-            assert_eq!(hex, expected);
-        }
-    }
-}

@@ -47,8 +47,6 @@ mod bulk;
 mod cursor;
 mod environment;
 mod error;
-#[cfg(test)]
-mod every_error;
 mod file;
 mod header;
 mod kdf;

@@ -1,6 +1,7 @@
 //! All tests of the public interface.
 
 mod crash;
+mod every_error;
 mod failures;
 mod model;
 #[path = "../../palladion/tests/common/random.rs"]

@@ -76,35 +76,9 @@ macro_rules! vector {
         #[derive(Clone, Copy)]
         struct $name($raw);
 
-        impl BitXor for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn bitxor(self, other: Self) -> Self {
-                // SAFETY: such a vector is created only after the CPU was found to have the
-                // instructions.
-                Self(unsafe { $xor(self.0, other.0) })
-            }
-        }
-
-        impl BitAnd for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn bitand(self, other: Self) -> Self {
-                // SAFETY: such a vector is created only after the CPU was found to have the
-                // instructions.
-                Self(unsafe { $and(self.0, other.0) })
-            }
-        }
-
-        impl BitOr for $name {
-            type Output = Self;
-            #[inline(always)]
-            fn bitor(self, other: Self) -> Self {
-                // SAFETY: such a vector is created only after the CPU was found to have the
-                // instructions.
-                Self(unsafe { $or(self.0, other.0) })
-            }
-        }
+        vector!($name, BitXor, bitxor, $xor);
+        vector!($name, BitAnd, bitand, $and);
+        vector!($name, BitOr, bitor, $or);
 
         impl Not for $name {
             type Output = Self;
@@ -113,6 +87,17 @@ macro_rules! vector {
                 // SAFETY: such a vector is created only after the CPU was found to have the
                 // instructions.
                 self ^ Self(unsafe { $ones })
+            }
+        }
+    };
+    ($name:ident, $trait:ident, $method:ident, $intrinsic:path) => {
+        impl $trait for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                // SAFETY: such a vector is created only after the CPU was found to have the
+                // instructions.
+                Self(unsafe { $intrinsic(self.0, other.0) })
             }
         }
     };

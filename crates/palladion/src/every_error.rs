@@ -18,19 +18,6 @@ use crate::{
     Nonce128, UnknownAlgorithm, any, backend, set_backend,
 };
 
-macro_rules! errors {
-    () => {
-        variants!(Error: VerificationFailed TooLong TooShort WrongLength UnknownTagLength
-            OutOfBuffer TooManyPackets TooLate Finalized Backend NoRandomness)
-    };
-}
-
-macro_rules! backend_errors {
-    () => {
-        variants!(BackendError: Unknown Unavailable Faulty Environment)
-    };
-}
-
 const PACKETS: batch::PacketLayout = batch::PacketLayout { packet: 16, header: 0 };
 
 type Session = hazmat::Session<Aegis128, 1>;
@@ -82,8 +69,8 @@ fn in_the_environment(test: &str) -> Came {
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn every_error() {
-    let (names, name) = errors!();
-    let came = |result: Result<(), Error>| Came::new(&result.unwrap_err(), name);
+    let names = &variants(include_str!("error.rs"), "Error");
+    let came = |result: Result<(), Error>| Came::new(&result.unwrap_err());
     let (cipher, nonce) = (cipher(), nonce());
 
     let calls: &mut Vec<Call<'_>> = &mut vec![
@@ -143,8 +130,8 @@ fn every_error() {
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn every_backend_error() {
-    let (names, name) = backend_errors!();
-    let came = |error: BackendError| Came::new(&error, name);
+    let names = &variants(include_str!("dispatch/error.rs"), "BackendError");
+    let came = |error: BackendError| Came::new(&error);
     // No machine has the instructions of two architectures.
     let unavailable = |backend: &Backend| !backend.is_available() && !backend.is_faulty();
     let elsewhere = Backend::ALL.iter().copied().find(unavailable).unwrap();
@@ -177,16 +164,14 @@ fn every_backend_error() {
 #[test]
 #[ignore = "run by other tests"]
 fn child() {
-    let (_, name) = errors!();
-    Came::new(&cipher().seal(&nonce(), b"", b"").unwrap_err(), name).print();
+    Came::new(&cipher().seal(&nonce(), b"", b"").unwrap_err()).print();
     println!("<done>");
 }
 
 #[test]
 #[ignore = "run by other tests"]
 fn child_backend() {
-    let (_, name) = backend_errors!();
-    Came::new(&backend().unwrap_err(), name).print();
+    Came::new(&backend().unwrap_err()).print();
     println!("<done>");
 }
 

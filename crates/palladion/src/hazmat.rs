@@ -16,13 +16,14 @@ use crate::algorithm::Algorithm;
 use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
 pub use crate::driver::Message;
+use crate::driver::State;
 use crate::driver::kernels::Operation;
 use crate::error::Error;
 use crate::family::Family;
 use crate::job::{check_and_execute, check_limits};
 #[doc(hidden)] // for the constant-time checks
 pub use crate::memory::secrecy;
-use crate::memory::{Direction, InOut};
+use crate::memory::{Direction, InOut, WipedBytes};
 use crate::schedule::{self, BatchError};
 #[cfg(feature = "alloc")]
 pub use crate::session::AnySession;
@@ -116,6 +117,29 @@ pub unsafe fn open_any(algorithm: Algorithm, message: &Message) -> Result<(), Er
     // SAFETY: the caller promises that the pointers are valid as `Message` requires. The algorithm
     // selects the family, so key and nonce have its length.
     unsafe { with_algorithm!(algorithm, open(message)) }
+}
+
+/// Encrypts or decrypts a whole message with the kernels of a state, without checking the tag. A
+/// test calls this, because a [`Session`] gives those kernels only whole steps.
+#[doc(hidden)]
+pub fn by_state<F: Family, const D: usize>(
+    [key, nonce, ad]: [&[u8]; 3],
+    src: Option<&[u8]>,
+    out: &mut [u8],
+    decrypt: bool,
+    tag: &mut [u8; 32],
+) -> Result<(), Error> {
+    let io = match src {
+        Some(src) => InOut::separate(src, out)?,
+        None => InOut::in_place(out),
+    };
+    let mut memory = F::Memory::<D>::zeroed();
+    let mut state = State::new(&mut memory, Chosen::<F, D>::new()?);
+    state.init(key, nonce, None);
+    state.absorb(ad);
+    state.crypt(&io, if decrypt { Direction::Decrypt } else { Direction::Encrypt });
+    state.finalize(ad.len() as u64, io.len() as u64, tag);
+    Ok(())
 }
 
 /// Encrypts many messages and writes their tags, like [`batch::encrypt`](crate::batch::encrypt).

@@ -291,12 +291,18 @@ fn an_unknown_name_is_an_error() {
     assert_names_choices(message, "\"nonsense\"");
 }
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn a_name_that_is_no_text_is_an_error() {
-    use std::os::unix::ffi::OsStrExt;
-    let (chosen, message) = run_child(Some(OsStr::from_bytes(b"portable\xff")));
+    use std::ffi::OsString;
+    #[cfg(unix)]
+    let end: OsString = std::os::unix::ffi::OsStringExt::from_vec(vec![0xFF]);
+    #[cfg(windows)]
+    let end: OsString = std::os::windows::ffi::OsStringExt::from_wide(&[0xD800]);
+    let mut name = OsString::from("portable");
+    name.push(end);
+    let (chosen, message) = run_child(Some(&name));
     assert_eq!(chosen, "Err(Environment(None))");
     assert_names_choices(message, "portable");
 }

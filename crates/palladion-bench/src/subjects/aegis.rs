@@ -2,7 +2,7 @@
 //! translation to Rust, `hiae` and `rscrypto`.
 
 use super::foreign::{function, load};
-use super::subject::{Description, Entry, Job, KEY, NONCE, Subject, locked_version};
+use super::subject::{Entry, Job, KEY, NONCE, Subject, locked_version};
 use crate::algorithm::{Algorithm, Operation, Variant};
 use raw::{RawJob, Run};
 
@@ -29,17 +29,12 @@ pub fn entries(library: &str, variants: &[Variant]) -> Result<Vec<Entry>, String
             _ => variants
                 .iter()
                 .filter(|&&variant| library == AEGIS || variant == Variant::Aegis256)
-                .map(|&variant| (variant.into(), variant.index() as u32))
+                .map(|&variant| (variant.into(), u32::from(variant.id()) - 1))
                 .collect(),
         };
-        entries.extend(algorithms.into_iter().map(|(algorithm, number)| Entry {
-            description: Description {
-                algorithm,
-                library: library.into(),
-                form: form.into(),
-                version: version.clone(),
-            },
-            subject: Box::new(Peer { number, run }),
+        entries.extend(algorithms.into_iter().map(|(algorithm, number)| {
+            let subject = Box::new(Peer { number, run });
+            Entry::new(algorithm, library, &version, subject).with_form(form)
         }));
     }
     match entries.is_empty() && env!("BENCH_PEERS").is_empty() {

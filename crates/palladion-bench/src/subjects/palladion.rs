@@ -5,22 +5,18 @@ use std::hint::black_box;
 use palladion::family::Family;
 use palladion::{Aegis, Backend, Mac, Tag, with_algorithm};
 
-use super::subject::{Description, Entry, Job, KEY, NONCE, PALLADION, Subject, TAG_LEN, check};
-use crate::algorithm::{Algorithm, Operation, Variant};
+use super::subject::{Entry, Job, KEY, NONCE, PALLADION, Subject, TAG_LEN, check};
+use crate::algorithm::{Operation, Variant};
 
 /// Each variant on each backend.
 pub fn entries(variants: &[Variant], backends: &[Backend]) -> Vec<Entry> {
     let mut entries = Vec::new();
     for &variant in variants {
         for &backend in backends {
-            let description = Description {
-                algorithm: Algorithm::Aegis(variant),
-                library: PALLADION.into(),
-                form: backend.name().into(),
-                version: env!("CARGO_PKG_VERSION").into(),
-            };
-            let subject = with_algorithm!(variant.algorithm(), boxed(backend));
-            entries.push(Entry { description, subject });
+            let subject = with_algorithm!(variant, boxed(backend));
+            let version = env!("CARGO_PKG_VERSION");
+            let entry = Entry::new(variant.into(), PALLADION, version, subject);
+            entries.push(entry.with_form(backend.name()));
         }
     }
     entries

@@ -32,13 +32,15 @@ pub struct Description {
     pub library: String,
     /// The backend or the build; may be empty.
     pub form: String,
-    /// Empty if unknown.
-    pub version: String,
 }
 
 impl Description {
     pub fn is_ours(&self) -> bool {
         self.library == PALLADION
+    }
+
+    pub fn is_ours_with(&self, backend: &str) -> bool {
+        self.is_ours() && self.form == backend
     }
 
     /// Returns whether this is another implementation of AEGIS.
@@ -54,6 +56,7 @@ impl Description {
 
 pub struct Entry {
     pub description: Description,
+    pub version: String,
     pub subject: Box<dyn Subject>,
 }
 
@@ -64,10 +67,13 @@ impl Entry {
         version: &str,
         subject: Box<dyn Subject>,
     ) -> Self {
-        let form = String::new();
-        let description =
-            Description { algorithm, library: library.into(), form, version: version.into() };
-        Self { description, subject }
+        let description = Description { algorithm, library: library.into(), form: String::new() };
+        Self { description, version: version.into(), subject }
+    }
+
+    pub fn with_form(mut self, form: &str) -> Self {
+        self.description.form = form.into();
+        self
     }
 }
 

@@ -15,6 +15,16 @@ pub fn key() -> MasterKey {
     MasterKey::from([0x42; 32])
 }
 
+/// Runs a future on tokio. In a box, so that the runtime is compiled once.
+#[cfg(feature = "tokio")]
+pub fn on<T>(runtime: &tokio::runtime::Runtime, future: impl Future<Output = T>) -> T {
+    let mut result = None;
+    let boxed: std::pin::Pin<Box<dyn Future<Output = ()> + '_>> =
+        Box::pin(async { result = Some(future.await) });
+    runtime.block_on(boxed);
+    result.unwrap()
+}
+
 pub fn threads(n: usize) -> NonZero<usize> {
     NonZero::new(n).unwrap()
 }

@@ -126,6 +126,8 @@ mod tests {
 
     use super::super::choice::best;
     use super::*;
+    use crate::arch::portable::AnyCpu;
+    use crate::soft::bitsliced::Bitsliced;
 
     #[test]
     fn the_answers_are_those_of_the_reference() {
@@ -147,9 +149,9 @@ mod tests {
         &best().unwrap().tables
     }
 
-    /// The kernels to spoil.
+    /// The kernels to spoil. The stand-ins of unit tests have none for whole messages.
     fn one() -> Kernels {
-        right().aegis128.one
+        right().aegis128.one.with_message::<AnyCpu, Bitsliced<u64, 2, 2>, 1>()
     }
 
     // Each calls a right kernel and flips one bit of what it wrote.
@@ -192,17 +194,18 @@ mod tests {
         // SAFETY: the CPU has the features.
         let are_right = |tables: &Tables| unsafe { are_right(tables) };
         assert!(are_right(right()));
+        let mut unspoilt = *right();
+        unspoilt.aegis128.one = one();
+        assert!(are_right(&unspoilt));
         let mut wrong = vec![one(); 2];
         wrong[0].state.advance = encrypt_wrong;
         wrong[1].state.advance = absorb_wrong;
-        // Not every backend has kernels for whole messages.
-        if let Some(right) = one().message {
-            let spoilt = [
-                MessageKernels { seal: seal_wrong, ..right },
-                MessageKernels { open: open_wrong, ..right },
-            ];
-            wrong.extend(spoilt.map(|message| Kernels { message: Some(message), ..one() }));
-        }
+        let right_messages = one().message.unwrap();
+        let spoilt = [
+            MessageKernels { seal: seal_wrong, ..right_messages },
+            MessageKernels { open: open_wrong, ..right_messages },
+        ];
+        wrong.extend(spoilt.map(|message| Kernels { message: Some(message), ..one() }));
         for (i, kernels) in wrong.into_iter().enumerate() {
             let mut tables = *right();
             tables.aegis128.one = kernels;

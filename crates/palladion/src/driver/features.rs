@@ -12,6 +12,28 @@ use super::scrub::{Scrub, scrub};
 use crate::block::{Blocks, MAX_LANES};
 use crate::machine::{Batched, Machine, Work};
 
+/// Kernels that stand for all others in unit tests, which are about what lies above and below
+/// kernels. To compile all once more would take most of their time. Tests of kernels are in
+/// `tests/`, on the library as it is.
+#[cfg(all(test, not(palladion_proof)))]
+mod stand_ins {
+    use super::{Kernels, features, made};
+    use crate::soft::bitsliced::Bitsliced;
+
+    features! {
+        /// Every CPU.
+        Any, scrub 5120
+    }
+
+    /// The kernels of AEGIS-256 and of AEGIS-128.
+    pub(super) const STAND_INS: Option<[Kernels; 2]> =
+        Some([made::<Any, Bitsliced<u64, 2, 1>, 0>(), made::<Any, Bitsliced<u64, 2, 2>, 0>()]);
+}
+#[cfg(all(test, not(palladion_proof)))]
+use stand_ins::STAND_INS;
+#[cfg(any(not(test), palladion_proof))]
+const STAND_INS: Option<[Kernels; 2]> = None;
+
 /// A set of features, with the functions that are compiled for them.
 ///
 /// The contracts are those of [`Kernels`].
@@ -128,6 +150,14 @@ pub(crate) use methods;
 
 /// Returns the kernels of a machine for states of `G` groups, or of any number if `G` is 0.
 pub(crate) const fn kernels<E: Features, M: Machine, const G: usize>() -> Kernels {
+    match STAND_INS {
+        Some(stand_ins) => stand_ins[M::RATE - 1],
+        None => made::<E, M, G>(),
+    }
+}
+
+/// Returns the kernels, never stand-ins.
+const fn made<E: Features, M: Machine, const G: usize>() -> Kernels {
     // Several groups of a machine that spills are faster through a state in memory.
     let whole = G == 1 || G > 1 && !M::SPILLS;
     // Several groups take turns in the registers, so their states are spilled.
@@ -197,7 +227,7 @@ impl Kernels {
         list: [BatchKernels; N],
     ) -> Self {
         let mut i = 0;
-        while i < N {
+        while i < N && STAND_INS.is_none() {
             self.batch[i] = list[i];
             if list[i].spills {
                 self.scrub_batch = E::SCRUB[3];
@@ -222,12 +252,16 @@ impl Kernels {
     }
     /// Takes `init` for a state in memory from another order of the same machine.
     pub(crate) const fn with_init<E: Features, M: Machine, const G: usize>(mut self) -> Self {
-        self.state.init = E::init::<M, G>;
+        if STAND_INS.is_none() {
+            self.state.init = E::init::<M, G>;
+        }
         self
     }
     /// Takes `advance` for a state in memory from another order of the same machine.
     pub(crate) const fn with_advance<E: Features, M: Machine, const G: usize>(mut self) -> Self {
-        self.state.advance = E::advance::<M, G>;
+        if STAND_INS.is_none() {
+            self.state.advance = E::advance::<M, G>;
+        }
         self
     }
 }

@@ -20,8 +20,6 @@ pub(crate) mod kernels;
 pub(crate) mod message;
 pub(crate) mod scrub;
 pub(crate) mod state;
-#[cfg(all(test, feature = "std"))]
-mod tests;
 pub(crate) mod variant;
 
 pub use kernels::Message;

@@ -372,24 +372,31 @@ pub(crate) mod tests {
         })
     }
 
-    /// Creates eight words of blocks, given by word and lane.
-    fn words<S: Sliced>(mut block: impl FnMut(usize, usize) -> Block) -> [S::Blocks; 8] {
-        core::array::from_fn(|i| {
-            let bytes: Vec<u8> = (0..S::Blocks::LANES).flat_map(|lane| block(i, lane)).collect();
-            // SAFETY: `bytes` has 16 bytes per lane, as many as a vector.
-            unsafe { S::Blocks::load(bytes.as_ptr()) }
-        })
+    /// Returns how many words a state has, and how many lanes.
+    fn shape<S: Sliced>() -> [usize; 2] {
+        [if S::BLOCKS == 2 { 8 } else { 6 }, S::Blocks::LANES]
     }
 
-    /// Returns the blocks of the first `count` words, word by word and lane by lane.
-    fn bytes<S: Sliced>(words: [S::Blocks; 8], count: usize) -> Vec<Block> {
+    /// Returns the state of these blocks, which are given word by word and lane by lane.
+    fn state<S: Sliced>(blocks: &[Block]) -> S {
+        let [count, lanes] = shape::<S>();
+        S::from_words(core::array::from_fn(|i| {
+            let word = &blocks[i % count * lanes..][..lanes];
+            // SAFETY: `word` has 16 bytes per lane, as many as a vector.
+            unsafe { S::Blocks::load(word.as_ptr().cast()) }
+        }))
+    }
+
+    /// Returns the blocks of a state in the same order.
+    fn blocks<S: Sliced>(state: S) -> Vec<Block> {
+        let [count, lanes] = shape::<S>();
         let store = |word: &S::Blocks| {
             let mut blocks = [[0; 16]; MAX_LANES];
             // SAFETY: `blocks` has room for the widest vector.
             unsafe { word.store(blocks.as_mut_ptr().cast()) };
-            blocks.into_iter().take(S::Blocks::LANES)
+            blocks.into_iter().take(lanes)
         };
-        words[..count].iter().flat_map(store).collect()
+        state.to_words()[..count].iter().flat_map(store).collect()
     }
 
     /// A generator of pseudo-random bytes (xorshift).
@@ -408,36 +415,66 @@ pub(crate) mod tests {
     /// for every single bit. The code shows that the map is linear: it has only XORs, shifts,
     /// permutations and masks.
     pub(crate) fn round<S: Sliced>(rounds: fn(S) -> S, linear_map: fn(S) -> S) {
-        let (count, lanes) = (if S::BLOCKS == 2 { 8 } else { 6 }, S::Blocks::LANES);
+        let of = |map: fn(S) -> S| move |input: &[Block]| blocks(map(state(input)));
+        check_round(shape::<S>(), &of(rounds), &of(linear_map));
+    }
+
+    /// Not generic, so that it is compiled once.
+    fn check_round(
+        [count, lanes]: [usize; 2],
+        rounds: &dyn Fn(&[Block]) -> Vec<Block>,
+        linear_map: &dyn Fn(&[Block]) -> Vec<Block>,
+    ) {
         let s_box = s_box();
         for first in 0..=255u8 {
-            let value = |i: usize, lane: usize| -> Block {
+            let value = |k: usize| -> Block {
+                let (i, lane) = (k / lanes, k % lanes);
                 core::array::from_fn(|j| first.wrapping_add((37 * i + 101 * lane + j) as u8))
             };
-            let out = rounds(S::from_words(words::<S>(value))).to_words();
-            for (k, block) in bytes::<S>(out, count).into_iter().enumerate() {
-                let (i, lane) = (k / lanes, k % lanes);
-                assert_eq!(block, linear(value(i, lane).map(|x| s_box[usize::from(x)])));
+            let input: Vec<Block> = (0..count * lanes).map(value).collect();
+            for (before, after) in input.iter().zip(rounds(&input)) {
+                assert_eq!(after, linear(before.map(|x| s_box[usize::from(x)])));
             }
         }
         for bit in 0..128 * count * lanes {
-            let one = |i: usize, lane: usize| -> Block {
-                core::array::from_fn(|j| {
-                    let at = 8 * (16 * (i * lanes + lane) + j);
-                    if i < count && (at..at + 8).contains(&bit) { 1 << (bit - at) } else { 0 }
-                })
-            };
-            let out = linear_map(S::from_words(words::<S>(one))).to_words();
-            for (k, block) in bytes::<S>(out, count).into_iter().enumerate() {
-                assert_eq!(block, linear(one(k / lanes, k % lanes)), "bit {bit}");
+            let mut input = std::vec![[0; 16]; count * lanes];
+            input.as_flattened_mut()[bit / 8] = 1 << (bit % 8);
+            for (before, after) in input.iter().zip(linear_map(&input)) {
+                assert_eq!(after, linear(*before), "bit {bit}");
             }
         }
     }
 
     /// Checks Update, the key stream and loading and storing a message, on pseudo-random states.
     pub(crate) fn steps<S: Sliced>() {
-        let lanes = S::Blocks::LANES;
-        let count = if S::BLOCKS == 2 { 8 } else { 6 };
+        let row = 16 * S::Blocks::LANES;
+        let mut s = None;
+        check_steps(shape::<S>(), S::BLOCKS, &mut |before, m| {
+            let s: &mut S = s.get_or_insert_with(|| state(before));
+            // SAFETY: `m` has `BLOCKS` rows of `row` bytes.
+            let step = unsafe { <S as Sliced>::load(m.as_ptr().cast(), row) };
+            let mut back = std::vec![[0xee; 16]; m.len()];
+            let mut keystream = back.clone();
+            // SAFETY: `back` and `keystream` have `BLOCKS` rows of `row` bytes.
+            unsafe {
+                <S as Sliced>::store(step, back.as_mut_ptr().cast(), row);
+                <S as Sliced>::store(
+                    Sliced::add_keystream(s, &S::zeros()),
+                    keystream.as_mut_ptr().cast(),
+                    row,
+                );
+            }
+            s.update(&step);
+            [back, keystream, blocks(*s)]
+        });
+    }
+
+    /// Takes a state, which it uses only in the first call, and a message. Returns the message, the
+    /// key stream and the next state.
+    type Step<'a> = dyn FnMut(&[Block], &[Block]) -> [Vec<Block>; 3] + 'a;
+
+    /// Not generic, so that it is compiled once.
+    fn check_steps([count, lanes]: [usize; 2], message_blocks: usize, step: &mut Step<'_>) {
         let s_box = s_box();
         let mut random = random();
         let mut any = |n: usize| -> Vec<Block> {
@@ -445,42 +482,27 @@ pub(crate) mod tests {
         };
         let xor = |a: Block, b: Block| -> Block { core::array::from_fn(|j| a[j] ^ b[j]) };
         let mut before = any(count);
-        let mut s = S::from_words(words::<S>(|i, lane| before[(i % count) * lanes + lane]));
         for _ in 0..100 {
-            let m = any(S::BLOCKS);
-            let row = 16 * lanes;
-            // SAFETY: `m` has `BLOCKS` rows of `row` bytes.
-            let step = unsafe { <S as Sliced>::load(m.as_ptr().cast(), row) };
-            let mut back = std::vec![[0xee; 16]; S::BLOCKS * lanes];
-            let mut keystream = back.clone();
-            // SAFETY: `back` and `keystream` have `BLOCKS` rows of `row` bytes.
-            unsafe {
-                <S as Sliced>::store(step, back.as_mut_ptr().cast(), row);
-                <S as Sliced>::store(
-                    Sliced::add_keystream(&s, &S::zeros()),
-                    keystream.as_mut_ptr().cast(),
-                    row,
-                );
-            }
+            let m = any(message_blocks);
+            let [back, keystream, found] = step(&before, &m);
             assert_eq!(back, m);
-            s.update(&step);
 
             let mut after = before.clone();
             for lane in 0..lanes {
                 let at = |i: usize| before[i % count * lanes + lane];
                 let and =
                     |i: usize, k: usize| -> Block { core::array::from_fn(|j| at(i)[j] & at(k)[j]) };
-                let z = if S::BLOCKS == 2 {
+                let z = if message_blocks == 2 {
                     [xor(xor(at(1), at(6)), and(2, 3)), xor(xor(at(2), at(5)), and(6, 7))]
                 } else {
                     [xor(xor(at(1), xor(at(4), at(5))), and(2, 3)), [0; 16]]
                 };
-                for b in 0..S::BLOCKS {
+                for b in 0..message_blocks {
                     assert_eq!(keystream[b * lanes + lane], z[b]);
                 }
                 for i in 0..count {
                     let round = linear(at(i + count - 1).map(|x| s_box[usize::from(x)]));
-                    let message = if i % 4 == 0 && i / 4 < S::BLOCKS {
+                    let message = if i % 4 == 0 && i / 4 < message_blocks {
                         m[i / 4 * lanes + lane]
                     } else {
                         [0; 16]
@@ -488,8 +510,8 @@ pub(crate) mod tests {
                     after[i * lanes + lane] = xor(xor(at(i), round), message);
                 }
             }
+            assert_eq!(found, after);
             before = after;
-            assert_eq!(bytes::<S>(s.to_words(), count), before);
         }
     }
 }

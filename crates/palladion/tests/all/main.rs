@@ -19,4 +19,5 @@ mod pieces;
 mod reference;
 mod sealer;
 mod small;
+mod states;
 mod within;

@@ -9,21 +9,11 @@ use std::io;
 
 use common::{Call, Came, check, variants};
 
-use crate::merkle::Sha256;
-use crate::{
-    CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Memory, Options, Raf, Result,
+use palladion_raf::merkle::{Sha256, Tree, tree_len};
+use palladion_raf::{
+    CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Lock, Memory, Options, Raf, Result, Storage,
     derive_master_key, probe,
 };
-
-macro_rules! errors {
-    () => {
-        variants!(Error:
-            Io NotRaf Unsupported WrongKey KeyLength ContextLength DamagedChunk ChangingChunk Locked
-            Truncated ChunkSize TooLarge Exists Poisoned SyncFailed ReadOnly NoTree TreeFull
-            TreeSize TreeMismatch HashLength BufferLength Cipher NoRandomness
-        )
-    };
-}
 
 const KEY: &[u8] = &[0x42; 32];
 
@@ -72,11 +62,11 @@ fn open(bytes: &[u8]) -> Result<Raf<Memory>> {
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn every_error() {
-    let (names, name) = errors!();
+    let names = &variants(include_str!("../src/error.rs"), "Error");
     fn error<T>(result: Result<T>) -> Error {
         result.err().expect("it must fail")
     }
-    let came = |error: Error| Came::new(&error, name);
+    let came = |error: Error| Came::new(&error);
     let good = bytes();
     let changed = |at: usize| {
         let mut bytes = good.clone();
@@ -95,8 +85,8 @@ fn every_error() {
     let no_nonce = error(dry(31).write_at(b"text", 0));
     // One nonce is there, for the first of two chunks.
     let mut poisoned = dry(32);
-    let nodes = vec![0; crate::merkle::tree_len(4, 32).unwrap()];
-    poisoned.attach(crate::merkle::Tree::new(Sha256, nodes, 4, 32).unwrap()).unwrap();
+    let nodes = vec![0; tree_len(4, 32).unwrap()];
+    poisoned.attach(Tree::new(Sha256, nodes, 4, 32).unwrap()).unwrap();
     error(poisoned.write_at(&[1; 2 * CHUNK_MIN as usize], 0));
     let mut busy = file().into_storage();
     let mut forgetful = options().create(Other { busy: false }, KEY).unwrap();
@@ -183,7 +173,7 @@ struct Other {
     busy: bool,
 }
 
-impl crate::Storage for Other {
+impl Storage for Other {
     fn read_at(&mut self, _: &mut [u8], _: u64) -> io::Result<()> {
         Ok(())
     }
@@ -199,7 +189,7 @@ impl crate::Storage for Other {
     fn sync(&mut self) -> io::Result<()> {
         Err(io::Error::other("the disk is broken"))
     }
-    fn set_lock(&mut self, _: Option<crate::Lock>) -> io::Result<bool> {
+    fn set_lock(&mut self, _: Option<Lock>) -> io::Result<bool> {
         if self.busy { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(true) }
     }
 }
@@ -207,7 +197,7 @@ impl crate::Storage for Other {
 /// A storage whose bytes past the first chunk are different at each read.
 struct Unsteady(Vec<u8>, u8);
 
-impl crate::Storage for Unsteady {
+impl Storage for Unsteady {
     fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         self.1 = self.1.wrapping_add(1);
         Memory(self.0.clone()).read_at(buf, offset)?;
@@ -233,7 +223,7 @@ impl crate::Storage for Unsteady {
 /// Fails at once.
 struct Broken;
 
-impl crate::Storage for Broken {
+impl Storage for Broken {
     fn read_at(&mut self, _: &mut [u8], _: u64) -> io::Result<()> {
         Err(io::Error::other("the disk is broken"))
     }
@@ -254,11 +244,10 @@ impl crate::Storage for Broken {
 #[test]
 #[ignore = "run by another test"]
 fn child() {
-    let (_, name) = errors!();
     let error = options()
         .file_id([1; 24])
         .create(Memory::default(), KEY)
         .expect_err("there is no such backend");
-    Came::new(&error, name).print();
+    Came::new(&error).print();
     println!("<done>");
 }
