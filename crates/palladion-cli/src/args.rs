@@ -46,10 +46,11 @@ If one of several files fails, the others are processed all the same, except by 
 status is that of the first failure.
 
 After any status but 0, a file that failed has no output file, and with --force the old one is \
-unchanged. The exceptions are --salvage, and an input that --rm cannot delete: the output is \
-there. Data already written to a pipe is verified but incomplete. A command that edits a RAF file \
-in place says how far it got. SIGKILL, a power failure or lack of memory can leave an unfinished \
-.palladion-*.tmp beside the output, which only you can read; you can remove it.
+unchanged. The exceptions are --salvage, an input that --rm cannot delete, and a recipient that \
+keygen cannot print: the output is there. Data already written to a pipe is verified but \
+incomplete. A command that edits a RAF file in place says how far it got. SIGKILL, a power failure \
+or lack of memory can leave an unfinished .palladion-*.tmp beside the output, which only you can \
+read; you can remove it.
 
 With status 0, an output is complete and on disk. If its directory cannot be synced, a warning \
 says so: a power failure may undo its creation, or bring back the file that it replaced.
@@ -138,6 +139,9 @@ pub struct KeygenArgs {
     /// none is typed
     #[arg(short, long, requires = "identity")]
     pub passphrase: bool,
+    /// Encrypt the identity file with the passphrase in the first line of this file
+    #[arg(long, value_name = "FILE", requires = "identity", conflicts_with = "passphrase")]
+    pub passphrase_file: Option<PathBuf>,
     /// Replace an existing file; the old one is kept beside it as KEYFILE.old-1 (-2, -3, …)
     #[arg(short, long)]
     pub force: bool,
@@ -179,6 +183,8 @@ pub struct RecipientArgs<'a> {
     pub recipients: &'a [String],
     /// Recipients files.
     pub files: &'a [PathBuf],
+    /// How messages call both options.
+    pub names: [&'static str; 2],
 }
 
 impl RecipientArgs<'_> {
@@ -220,7 +226,8 @@ impl SecretArgs {
     }
 
     pub fn recipients(&self) -> RecipientArgs<'_> {
-        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files }
+        let names = ["-r", "-R"];
+        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files, names }
     }
 }
 
@@ -291,8 +298,8 @@ pub struct RingArgs {
     /// Ask for a passphrase
     #[arg(short, long)]
     passphrase: bool,
-    /// Read the passphrase from the first line of a file, without its line end (\n or \r\n); can be
-    /// repeated
+    /// Read the passphrase, of the file or of IDENTITYFILE, from the first line of a file, without
+    /// its line end (\n or \r\n); can be repeated
     #[arg(long, value_name = "FILE")]
     passphrase_file: Vec<PathBuf>,
     /// How much memory Argon2id may use for a passphrase, with at most the work of four passes over
@@ -601,7 +608,8 @@ impl ToArgs {
     }
 
     pub fn recipients(&self) -> RecipientArgs<'_> {
-        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files }
+        let names = ["--to-recipient", "--to-recipients-file"];
+        RecipientArgs { recipients: &self.recipients, files: &self.recipients_files, names }
     }
 }
 

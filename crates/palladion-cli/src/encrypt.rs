@@ -52,6 +52,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
             source.secret().map_err(Failure::of_all_files)?;
             source.refuse(&input)?;
         }
+        Addressees::refuse(&addressees, &input)?;
         let secrets = sources.iter_mut().filter(|source| source.kind() != Kind::Identity);
         let secrets = secrets.map(Source::secret).collect::<Result<Vec<_>>>()?;
         let kdf = kdf.unwrap_or_default();

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use indicatif::ProgressBar;
 use palladion::Buffer;
 use palladion_file::Error;
-pub use palladion_output::quoted;
+pub use palladion_output::{is_secret, quoted};
 
 use crate::waiting::Waiting;
 
@@ -22,6 +22,11 @@ pub enum Status {
     /// What a shell reports for a program that SIGPIPE ended.
     BrokenPipe = 141,
 }
+
+/// A hint for those who give a secret in place of the name of its file.
+pub const SECRET_GIVEN: &str = "expected the name of a FILE, not the secret itself, which may now \
+                                be in the history of your shell: put it into a file that only you \
+                                can read";
 
 pub struct Failure {
     status: Status,
@@ -82,6 +87,7 @@ impl Failure {
             io::ErrorKind::OutOfMemory => {
                 failure.hint("close other programs, or use a machine with more memory")
             }
+            _ if name.ends_with("…\"") => failure.hint(SECRET_GIVEN),
             _ => failure,
         }
     }

@@ -2,21 +2,21 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use palladion_file::slots::NewSlot;
 use palladion_file::{KdfLimits, KdfParams, KeyFileError, Keyring, MasterKey, Passphrase, Secret};
-use palladion_output::{Identity, descriptor, open_to_others, refuse_inputs};
+use palladion_output::{Cause, Identity, Target, descriptor, open_to_others, refuse_inputs};
 use palladion_recipients::{self as recipients, Error, IdentityFile, Protected};
 use zeroize::Zeroizing;
 
 use crate::age::{Opener, failure, shortened};
 use crate::args::{FingerprintArgs, KeygenArgs};
-use crate::failure::{Failure, Result, for_each, note, quoted, tell};
+use crate::failure::{Failure, Result, SECRET_GIVEN, for_each, is_secret, note, quoted, tell};
 use crate::input::{Input, check_one_of, is_standard, is_standard_input};
-use crate::output::{Access, Output};
+use crate::output::{self, Access, Output};
 use crate::text::{is_utf16, without_mark};
 use crate::values::{Given, Kind, RawFormat, in_units};
 use crate::words::spoken;
@@ -91,13 +91,15 @@ impl OwnSecret {
 /// `keygen`.
 pub fn generate(args: &KeygenArgs) -> Result<()> {
     let failed = |error: &dyn std::error::Error| Failure::new(error.to_string());
+    let kind = if args.identity { Kind::Identity } else { Kind::Key };
+    // Before a passphrase is asked for.
+    let path = new_file(args, kind)?;
     if !args.identity {
         let key = MasterKey::generate().map_err(|error| failed(&error))?;
-        return write_new(args, Kind::Key, key.to_key_file().as_bytes(), |path| {
+        return write_new(args, &path, key.to_key_file().as_bytes(), |path| {
             note(&format!("created the key file {path}; keep a copy in a safe place"));
             note(&format!("fingerprint of the key: {}", key.fingerprint()));
-        })
-        .map(drop);
+        });
     }
     let identity = match args.pq {
         true => recipients::Identity::generate_hybrid(),
@@ -108,39 +110,72 @@ pub fn generate(args: &KeygenArgs) -> Result<()> {
     let secret = identity.to_text();
     let text = Zeroizing::new(format!("# public key: {recipient}\n{}\n", *secret));
     let _hidden = terminal::Hidden;
-    let text = match args.passphrase {
-        true => Protected::create(&text, &ask(true, None)?).map_err(|error| failed(&error))?,
-        false => text.as_bytes().to_vec(),
+    let passphrase = match &args.passphrase_file {
+        Some(file) => {
+            let given = (Kind::Passphrase, Some(file.as_path()));
+            Some(Source::open(Some(given), false, true)?.read_passphrase()?)
+        }
+        None => args.passphrase.then(|| ask(true, None)).transpose()?,
+    };
+    let text = match passphrase {
+        Some(passphrase) => {
+            Protected::create(&text, &passphrase).map_err(|error| failed(&error))?
+        }
+        None => text.as_bytes().to_vec(),
     };
     let text = Zeroizing::new(text);
-    let goes_to_file = write_new(args, Kind::Identity, &text, |path| {
+    write_new(args, &path, &text, |path| {
         note(&format!("created the identity file {path}; keep it secret, and a copy of it safe"));
         note("its recipient, for those who encrypt for you:");
     })?;
-    if goes_to_file { streams::print(format!("{recipient}\n")) } else { Ok(()) }
+    if is_standard(Some(&path)) {
+        return Ok(());
+    }
+    streams::print(format!("{recipient}\n")).map_err(|failure| {
+        let path = quoted(&path);
+        failure.hint(format!("the new identity is in {path}: palladion recipient prints it again"))
+    })
 }
 
-/// Writes a new secret, and says what `notes` say about its file. Returns whether there is one,
-/// instead of standard output.
-fn write_new(args: &KeygenArgs, kind: Kind, text: &[u8], notes: impl FnOnce(&str)) -> Result<bool> {
+/// Where to write a new secret. Fails if there is a file that may not be replaced.
+fn new_file(args: &KeygenArgs, kind: Kind) -> Result<PathBuf> {
     let path = match &args.output {
         Some(path) => path.clone(),
         None => default_file(kind)?,
     };
-    let is_standard = is_standard(Some(&path));
-    let is_new_default = args.output.is_none() && !is_standard;
-    if is_new_default {
-        if !args.force && fs::symlink_metadata(&path).is_ok() {
-            let Words { name, option, .. } = words(kind);
-            return Err(Failure::new(format!("{} already exists", quoted(&path)))
-                .hint(format!("use it, or create another {name} file with -o {option}")));
-        }
+    if is_standard(Some(&path)) {
+        return Ok(path);
+    }
+    let Words { name, option, .. } = words(kind);
+    Target::check(&path, args.force, Access::Private, &[]).map_err(|error| match error.cause {
+        Cause::Exists => output::failure(error).hint(match (&args.output, kind) {
+            (None, Kind::Identity) => format!(
+                "use it: palladion recipient prints its recipient; or create another {name} file \
+                 with -o {option}"
+            ),
+            (None, _) => format!("use it, or create another {name} file with -o {option}"),
+            (Some(_), _) => {
+                "choose another name, or replace it with --force, which keeps the old file".into()
+            }
+        }),
+        _ => output::failure(error),
+    })?;
+    if args.output.is_none() {
         create_folder(&path)?;
     }
+    Ok(path)
+}
+
+/// Writes a new secret, and says what `notes` say about its file.
+fn write_new(args: &KeygenArgs, path: &Path, text: &[u8], notes: impl FnOnce(&str)) -> Result<()> {
+    let is_standard = is_standard(Some(path));
+    // Until the new file has its name. Another program could put a key there meanwhile, and that
+    // key would be neither kept nor refused.
+    let _alone = (!is_standard && descriptor(path).is_none()).then(|| lock_folder(path));
     if args.force {
-        keep_old(&path)?;
+        keep_old(path)?;
     }
-    let output = Output::open(Some(&path), args.force, Access::Private, &[])?;
+    let output = Output::open(Some(path), args.force, Access::Private, &[])?;
     // A new file is private, unless its file system has no permissions.
     if let Some(what) = open_to_others(output.file()) {
         tell(&format!("warning: other users can {what} the file that the key is written to"));
@@ -150,10 +185,29 @@ fn write_new(args: &KeygenArgs, kind: Kind, text: &[u8], notes: impl FnOnce(&str
     written.map_err(|error| Failure::io("write", &output.name, &error))?;
     output.commit(true)?;
     // Scripts that name a file want no message.
-    if is_new_default || !is_standard && io::stderr().is_terminal() {
-        notes(&quoted(&path));
+    if !is_standard && (args.output.is_none() || io::stderr().is_terminal()) {
+        notes(&quoted(path));
     }
-    Ok(!is_standard)
+    Ok(())
+}
+
+/// Lets one `keygen` at a time change a folder, until the file that is returned is dropped. `None`:
+/// the file system has no locks.
+fn lock_folder(path: &Path) -> Option<File> {
+    // On Windows, folders cannot be locked, and each user has a folder for temporary files.
+    #[cfg(windows)]
+    let opened = {
+        let _ = path;
+        let name = env::temp_dir().join("palladion-keygen.lock");
+        File::options().write(true).create(true).truncate(false).open(name)
+    };
+    #[cfg(not(windows))]
+    let opened = {
+        let target = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))
+    };
+    opened.ok().filter(|file| file.lock().is_ok())
 }
 
 /// Copies a file that a key will replace to a new file beside it, `key.old-1` for `key`: it may be
@@ -232,10 +286,14 @@ fn words(kind: Kind) -> Words {
     Words { name, option, variable }
 }
 
+/// The path in an environment variable, if it is set.
+fn set(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// The file of a key or an identity to use if the command line names none.
 fn default_file(kind: Kind) -> Result<PathBuf> {
     let Words { name, option, variable } = words(kind);
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(path) = set(variable) {
         return Ok(path);
     }
@@ -282,6 +340,8 @@ pub struct Source {
     secret: Option<OwnSecret>,
     /// What the passphrase of an identity file may cost.
     limits: KdfLimits,
+    /// What to try for an identity file with a passphrase before the user is asked.
+    passphrases: Vec<Zeroizing<Vec<u8>>>,
 }
 
 impl Source {
@@ -309,12 +369,6 @@ impl Source {
             Some(path) if kind == Kind::Identity && path.starts_with("age1") => {
                 failure.hint("it is a recipient: to encrypt for it, use -r RECIPIENT")
             }
-            Some(path) if kind == Kind::Identity && path.starts_with("AGE-SECRET-KEY-") => {
-                Failure::usage("-i takes the name of a file, not the identity itself").hint(
-                    "put it into a file that only you can read; it may now be in the history of \
-                     your shell",
-                )
-            }
             _ => failure,
         })?;
         Ok(source)
@@ -323,12 +377,26 @@ impl Source {
     /// Opens the default file of a kind.
     pub fn open_default(kind: Kind, data_is_standard_input: bool, is_new: bool) -> Result<Self> {
         let path = existing_default(kind, is_new)?;
-        Self::open(Some((kind, Some(&path))), data_is_standard_input, is_new)
+        let source = Self::open(Some((kind, Some(&path))), data_is_standard_input, is_new);
+        let variable = words(kind).variable;
+        source.map_err(|failure| match set(variable) {
+            Some(_) => failure.detail(&format!("from {variable}")),
+            None => failure,
+        })
     }
 
     fn new(kind: Kind, is_new: bool) -> Self {
         let limits = KdfLimits::default();
-        Self { kind, is_new, asked_for: None, path: None, file: None, secret: None, limits }
+        Self {
+            kind,
+            is_new,
+            asked_for: None,
+            path: None,
+            file: None,
+            secret: None,
+            limits,
+            passphrases: Vec::new(),
+        }
     }
 
     /// Reads a file of identities. If it has a passphrase, the user is asked for it.
@@ -357,11 +425,30 @@ impl Source {
             Ok(IdentityFile::Plain(identities)) => private(file, "-i").map(|()| identities)?,
             Ok(IdentityFile::Protected(protected)) => {
                 protected.check(&self.limits).map_err(|error| failed(&error))?;
+                for passphrase in &self.passphrases {
+                    match protected.open(passphrase, &self.limits) {
+                        Err(Error::WrongPassphrase) => {}
+                        opened => {
+                            let opened = opened.map_err(|error| failed(&error))?;
+                            return Ok(OwnSecret::Identities(Opener::Identities(opened)));
+                        }
+                    }
+                }
                 let mut tries = 1;
                 loop {
-                    let passphrase = ask(false, Some(&file.name)).map_err(|failure| {
-                        failure.hint("decrypt the identity file first: age -d IDENTITYFILE")
-                    })?;
+                    let passphrase =
+                        ask(false, Some(&file.name)).map_err(|failure| match self.is_new {
+                            _ if !self.passphrases.is_empty() => failed(&Error::WrongPassphrase)
+                                .hint("try other passphrases, and mind capitals and spaces"),
+                            true => failure.hint(
+                                "name its recipient instead, with -r RECIPIENT: its file is needed \
+                                 only to decrypt",
+                            ),
+                            false => failure.hint(
+                                "to decrypt, use --passphrase-file FILE; other commands ask for \
+                                 it at a terminal",
+                            ),
+                        })?;
                     match protected.open(&passphrase, &self.limits) {
                         Err(Error::WrongPassphrase) if tries < MOST_TRIES => {
                             tell(&format!("{}: wrong passphrase, try again", file.name));
@@ -381,11 +468,23 @@ impl Source {
         Ok(OwnSecret::Identities(Opener::Identities(identities)))
     }
 
-    /// Opens the sources of secrets for new files; none given means the default key file.
+    /// Opens the sources of secrets for new files, which may also be for recipients; none given
+    /// means the default key file.
     pub fn open_new(given: &[Given<'_>], data_is_standard_input: bool) -> Result<Vec<Self>> {
         let open = |given| Self::open(given, data_is_standard_input, true);
         match given {
-            [] => Ok(vec![open(None)?]),
+            [] => {
+                let path = default_file(Kind::Key)?;
+                let is_missing = set(words(Kind::Key).variable).is_none() && !path.exists();
+                let source = open(None).map_err(|failure| match is_missing {
+                    true => failure.hint(
+                        "use -k KEYFILE, -p for a passphrase, or -r RECIPIENT or -i IDENTITYFILE \
+                         for a public key; for a first key, run palladion keygen",
+                    ),
+                    false => failure,
+                });
+                Ok(vec![source?])
+            }
             _ => given.iter().map(|given| open(Some(*given))).collect(),
         }
     }
@@ -402,6 +501,19 @@ impl Source {
     pub fn limit(mut self, limits: KdfLimits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Lets the passphrases that files hold also open identity files. They are read now.
+    pub fn share_passphrases(sources: &mut [Self]) -> Result<()> {
+        if !sources.iter().any(|source| source.kind == Kind::Identity) {
+            return Ok(());
+        }
+        let files = sources.iter_mut().filter(|source| source.is_passphrase());
+        let passphrases = files.map(Self::read_passphrase).collect::<Result<Vec<_>>>()?;
+        for source in sources.iter_mut().filter(|source| source.kind == Kind::Identity) {
+            source.passphrases.clone_from(&passphrases);
+        }
+        Ok(())
     }
 
     pub fn kind(&self) -> Kind {
@@ -486,6 +598,16 @@ impl Source {
         }))
     }
 
+    /// Reads a passphrase from its file, for other uses too.
+    pub fn read_passphrase(&mut self) -> Result<Zeroizing<Vec<u8>>> {
+        let passphrase = match &self.file {
+            Some(file) => first_line(file, self.is_new)?,
+            None => ask(self.is_new, self.asked_for.as_deref())?,
+        };
+        self.secret = Some(OwnSecret::Passphrase(Passphrase::new(passphrase.as_slice())));
+        Ok(passphrase)
+    }
+
     fn get(&self) -> Result<OwnSecret> {
         let passphrase = match (&self.file, self.kind) {
             (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
@@ -505,6 +627,14 @@ pub fn existing_default(kind: Kind, is_new: bool) -> Result<PathBuf> {
     match fs::metadata(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && !is_standard(Some(&path)) => {
             let Words { name, option, variable } = words(kind);
+            if set(variable).is_some() {
+                let message =
+                    format!("{variable} names a file that is not there: {}", quoted(&path));
+                return Err(Failure::usage(message).hint(match is_secret(&path) {
+                    true => SECRET_GIVEN,
+                    false => "correct the variable, or unset it",
+                }));
+            }
             let message =
                 format!("no {name} given, and there is no default {name} file {}", quoted(&path));
             let hint = match is_new {
@@ -546,15 +676,22 @@ fn read_key(input: &Input) -> Result<MasterKey> {
     private(input, "-k").map(|()| key)
 }
 
-/// Returns whether an input is a key file with this key. Pipes are not looked at.
-fn holds(input: &Input, key: &MasterKey) -> Result<bool> {
-    if !input.len.is_some_and(|len| (64..=LONGEST as u64).contains(&len)) {
-        return Ok(false);
+/// Reads an input that is as small as a key file, and goes back to its start. `None`: it is shorter
+/// than `shortest`, longer than a key file, or a pipe.
+pub fn peek(input: &Input, shortest: usize) -> Result<Option<Zeroizing<Vec<u8>>>> {
+    if !input.len.is_some_and(|len| (shortest as u64..=LONGEST as u64).contains(&len)) {
+        return Ok(None);
     }
     let failed = |error| Failure::io("read", &input.name, &error);
     let start = (&input.file).stream_position().map_err(failed)?;
     let bytes = read(input, false, LONGEST)?;
     (&input.file).seek(SeekFrom::Start(start)).map_err(failed)?;
+    Ok(Some(bytes))
+}
+
+/// Returns whether an input is a key file with this key.
+fn holds(input: &Input, key: &MasterKey) -> Result<bool> {
+    let Some(bytes) = peek(input, 64)? else { return Ok(false) };
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     Ok(MasterKey::from_key_file(text).is_ok_and(|held| held == *key))
 }

@@ -4,16 +4,18 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use palladion_file::slots::{FileKey, Lock};
-use palladion_recipients::{Error, Recipient, Recipients};
+use palladion_recipients::{Error, Identity, Recipient, Recipients};
 
 use crate::age::{Opener, SlotResult, failure, run_age};
 use crate::args::RecipientArgs;
-use crate::failure::{Failure, Result, for_each, quoted};
+use crate::failure::{Failure, Result, for_each, is_secret, quoted};
 use crate::input::{Input, check_one_of, is_standard_input};
-use crate::keys::{OwnSecret, Source, existing_default, read_text};
+use crate::keys::{OwnSecret, Source, existing_default, peek, read_text};
 use crate::values::Kind;
 use crate::{streams, terminal};
 
+/// Begins an identity.
+const IDENTITY_MARK: &str = "AGE-SECRET-KEY-";
 /// The longest recipients file, in bytes.
 const LONGEST: usize = 1 << 20;
 
@@ -38,12 +40,12 @@ impl Addressees {
             match text.parse::<Recipient>() {
                 Ok(recipient) => recipients.push(recipient),
                 Err(error) if error.is_unsupported() => needs_program = true,
-                Err(error) => return Err(not_a_recipient(text, &error)),
+                Err(error) => return Err(not_a_recipient(text, &error, args.names)),
             }
             program.extend([OsString::from("-r"), text.into()]);
         }
         for path in args.files {
-            match read_recipients(path, data_is_standard_input)? {
+            match read_recipients(path, data_is_standard_input, args.names)? {
                 Some(more) => recipients.extend_from_slice(more.as_slice()),
                 None => needs_program = true,
             }
@@ -72,12 +74,39 @@ impl Addressees {
 
     /// Returns whether one of the identities is that of a recipient.
     pub fn include(&self, opener: &Opener) -> bool {
-        match (self, opener) {
-            (Self::Recipients(recipients), Opener::Identities(identities)) => {
-                let mut own = identities.as_slice().iter().map(|identity| identity.recipient());
-                own.any(|own| recipients.as_slice().contains(&own))
+        match opener {
+            Opener::Identities(identities) => identities.as_slice().iter().any(|own| self.has(own)),
+            Opener::Program(_) => false,
+        }
+    }
+
+    /// Returns whether the identity is that of a recipient.
+    fn has(&self, identity: &Identity) -> bool {
+        match self {
+            Self::Recipients(recipients) => recipients.as_slice().contains(&identity.recipient()),
+            Self::Program(_) => false,
+        }
+    }
+
+    /// Refuses to encrypt the identity of a recipient: nobody could open the output without already
+    /// having what is in it.
+    pub fn refuse(all: &[Self], input: &Input) -> Result<()> {
+        if all.is_empty() {
+            return Ok(());
+        }
+        let Some(bytes) = peek(input, IDENTITY_MARK.len())? else { return Ok(()) };
+        let text = std::str::from_utf8(&bytes).unwrap_or_default();
+        let words = text.split_ascii_whitespace().filter(|word| word.starts_with(IDENTITY_MARK));
+        let mut identities = words.filter_map(|word| word.parse::<Identity>().ok());
+        match identities.any(|own| all.iter().any(|addressees| addressees.has(&own))) {
+            true => {
+                let message = format!("{} holds the identity of a recipient", input.name);
+                Err(Failure::usage(message).hint(
+                    "to open the output, you would need the identity in it: to keep a copy of the \
+                     identity, encrypt it with a passphrase (-p)",
+                ))
             }
-            _ => false,
+            false => Ok(()),
         }
     }
 }
@@ -95,7 +124,11 @@ impl Lock for Addressees {
 }
 
 /// Reads a recipients file. `None`: it has recipients that only the program `age` knows.
-fn read_recipients(path: &Path, data_is_standard_input: bool) -> Result<Option<Recipients>> {
+fn read_recipients(
+    path: &Path,
+    data_is_standard_input: bool,
+    names: [&str; 2],
+) -> Result<Option<Recipients>> {
     if is_standard_input(Some(path)) && data_is_standard_input {
         return Err(Failure::usage("standard input cannot be both the recipients and the data")
             .hint("name the file to read, or the recipients file"));
@@ -109,10 +142,21 @@ fn read_recipients(path: &Path, data_is_standard_input: bool) -> Result<Option<R
             let failure = failure(Some(&input.name), &error);
             Err(match error {
                 _ if text.contains("palladion-key-") => {
-                    failure.hint("it is a key file, which must stay secret: use -k KEYFILE")
+                    let key = if names[0] == "-r" { "-k" } else { "--to-key" };
+                    failure.hint(format!(
+                        "it is a key file, which must stay secret: use {key} KEYFILE"
+                    ))
                 }
                 Error::Line(_, error) if *error == Error::IdentityAsRecipient => {
-                    failure.hint("it is an identity file, which must stay secret: use -i FILE")
+                    failure.hint(match names[0] {
+                        "-r" => {
+                            "it is an identity file, which must stay secret: use -i FILE".into()
+                        }
+                        name => format!(
+                            "it is an identity file, which must stay secret: palladion recipient \
+                             FILE prints its recipient, for {name}"
+                        ),
+                    })
                 }
                 _ => failure,
             })
@@ -120,16 +164,21 @@ fn read_recipients(path: &Path, data_is_standard_input: bool) -> Result<Option<R
     }
 }
 
-fn not_a_recipient(text: &str, error: &Error) -> Failure {
-    match error {
+fn not_a_recipient(text: &str, error: &Error, [name, file]: [&str; 2]) -> Failure {
+    let path = Path::new(text);
+    if *error == Error::IdentityAsRecipient || is_secret(path) {
         // Not with the secret in the message.
-        Error::IdentityAsRecipient => Failure::usage("-r takes a recipient, not an identity").hint(
-            "the identity is secret, and may now be in the history of your shell; to print its \
-             recipient, use palladion recipient FILE",
-        ),
-        _ if Path::new(text).exists() => Failure::usage(format!("{error}: {text:?}"))
-            .hint("it is the name of a file: to read recipients from a file, use -R FILE"),
-        _ => Failure::usage(format!("{error}: {text:?}")).hint(error.hint().unwrap_or_default()),
+        return Failure::usage(format!("{name} takes a recipient, not a secret key")).hint(
+            "the key may now be in the history of your shell; to print the recipient of an \
+             identity, use palladion recipient FILE",
+        );
+    }
+    let failure = Failure::usage(format!("{error}: {}", quoted(path)));
+    match path.exists() {
+        true => failure.hint(format!(
+            "it is the name of a file: to read recipients from a file, use {file} FILE"
+        )),
+        false => failure.hint(error.hint().unwrap_or_default()),
     }
 }
 

@@ -60,8 +60,10 @@ impl Ring {
             Source::open(Some(*given), data_is_standard_input, false)
                 .map(|source| source.limit(limits))
         };
+        let mut sources = files.map(open).collect::<Result<Vec<_>>>()?;
+        Source::share_passphrases(&mut sources)?;
         Ok(Self {
-            sources: files.map(open).collect::<Result<_>>()?,
+            sources,
             is_default: given.is_empty(),
             asks: given.is_empty() || given.contains(&(Kind::Passphrase, None)),
             data_is_standard_input,

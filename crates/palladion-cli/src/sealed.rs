@@ -16,7 +16,8 @@ use crate::input::{Input, RandomAccess};
 use crate::values::Kind;
 
 /// What to do about a damaged head, or a spare that is not the same.
-pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE";
+pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE, or if that says that the \
+                          file was cut, decrypt it and encrypt it again";
 
 /// Reads both copies of the key slots of a file. If they are not the same, waits until nobody
 /// changes them, and reads them again.

@@ -208,7 +208,8 @@ fn default_key() {
     assert_eq!(with("PALLADION_KEY_FILE", "key", &args).status.code(), Some(3));
     let run = with("PALLADION_KEY_FILE", "missing", &["encrypt", "in"]);
     assert_eq!(run.status.code(), Some(2));
-    assert!(run.stderr.contains("there is no default key file \"missing\""), "{run:?}");
+    let says = "PALLADION_KEY_FILE names a file that is not there: \"missing\"";
+    assert!(run.stderr.contains(says), "{run:?}");
     assert!(with("PALLADION_KEY_FILE", "new/key", &["keygen"]).status.success());
     assert_eq!(bench.read("new/key").len(), 99);
 

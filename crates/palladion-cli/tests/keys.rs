@@ -69,6 +69,33 @@ fn replaced_keys_are_kept() {
     assert!(bench.path(default).join("key.old-1").exists());
 }
 
+/// Several at once, so that each key that was reported is in a file.
+#[test]
+fn keys_that_replace_each_other_are_kept() {
+    let bench = Bench::new();
+    for force in [false, true] {
+        let args = ["keygen", "-f", "-o", "new"];
+        let children: Vec<_> = (0..6)
+            .map(|at| {
+                let args = if force || at % 2 == 0 { &args[..] } else { &["keygen", "-o", "new"] };
+                bench.command(args).spawn().unwrap()
+            })
+            .collect();
+        let runs: Vec<_> = children.into_iter().map(finish).collect();
+        let done = runs.iter().filter(|run| run.status.success()).count();
+        assert!(done >= if force { 6 } else { 3 }, "{runs:?}");
+        let mut keys: Vec<_> = bench.names();
+        keys.retain(|name| name.starts_with("new"));
+        let mut texts: Vec<_> = keys.iter().map(|name| bench.read(name)).collect();
+        texts.sort();
+        texts.dedup();
+        assert_eq!((keys.len(), texts.len()), (done, done), "{runs:?}");
+        for name in keys {
+            std::fs::remove_file(bench.path(&name)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_key_does_not_encrypt_itself() {
     let bench = Bench::new();

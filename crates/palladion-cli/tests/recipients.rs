@@ -50,6 +50,17 @@ fn identities_and_their_recipients() {
     assert!(line(&bench, "pq.pub").starts_with("age1pq1"));
     let two = bench.ok(&["recipient", "eve", "bob"]);
     assert_eq!(two, [bench.read("eve.pub"), bench.read("bob.pub")].concat());
+    // An identity whose recipient cannot be printed is there all the same.
+    #[cfg(target_os = "linux")]
+    {
+        let script = "\"$P\" keygen --identity -f -o eve > /dev/full";
+        let run = finish(bench.shell(script).spawn().unwrap());
+        assert_eq!(run.status.code(), Some(1), "{run:?}");
+        assert!(run.stderr.contains("the new identity is in \"eve\""), "{run:?}");
+        assert_ne!(bench.ok(&["recipient", "eve"]), bench.read("eve.pub"));
+        std::fs::rename(bench.path("eve.old-1"), bench.path("eve")).unwrap();
+        assert_eq!(bench.ok(&["recipient", "eve"]), bench.read("eve.pub"));
+    }
     // To standard output, only the file.
     let shown = String::from_utf8(bench.ok(&["keygen", "--identity", "-o", "-"])).unwrap();
     assert!(shown.lines().count() == 2 && shown.contains("\nAGE-SECRET-KEY-1"), "{shown}");
@@ -101,7 +112,8 @@ fn the_default_identity() {
     bench.ok(&["encrypt", "-R", "own.pub", "in"]);
     assert_eq!(bench.ok(&["recipient"]), run.stdout);
     assert_eq!(bench.ok(&["decrypt", "-q", "-o", "-", "in.pld"]), b"a text");
-    bench.fails(&["keygen", "--identity"], 1, "already exists");
+    let stderr = bench.fails(&["keygen", "--identity"], 1, "already exists");
+    assert!(stderr.contains("palladion recipient prints"), "{stderr}");
     // Another one, which the environment names.
     bench.ok(&["encrypt", "-f", "-R", "bob.pub", "in"]);
     bench.fails(&["decrypt", "-o", "new", "in.pld"], 3, "none of the file's key slots");
@@ -110,7 +122,8 @@ fn the_default_identity() {
     // It is not taken for files without slots for it, nor to encrypt.
     bench.ok(&["encrypt", "-f", "-k", "key", "in"]);
     bench.fails(&["decrypt", "-o", "new", "in.pld"], 2, "no key given");
-    bench.fails(&["encrypt", "-o", "new", "in"], 2, "no key given");
+    let stderr = bench.fails(&["encrypt", "-o", "new", "in"], 2, "no key given");
+    assert!(stderr.contains("-i IDENTITYFILE for a public key"), "{stderr}");
 }
 
 #[test]
@@ -170,7 +183,7 @@ fn what_is_taken_for_something_else() {
         (encrypt, ["-k", "bob.pub"], 1, "\"bob.pub\"", "use -R FILE"),
         (decrypt, ["-i", "bob.pub"], 1, "line 1: a public recipient", "use -R FILE"),
         (decrypt, ["-i", &bob], 1, "cannot open", "use -r RECIPIENT"),
-        (decrypt, ["-i", secret], 2, "-i takes the name of a file", "history"),
+        (decrypt, ["-i", secret], 1, "cannot open \"AGE-SECRET-KEY-…\"", "history"),
         (decrypt, ["-i", "key"], 1, "\"key\": line 1", "use -k KEYFILE"),
         (decrypt, ["-i", "utf16"], 1, "not a text file in UTF-8", "UTF-16"),
         (decrypt, ["-i", "damaged"], 1, "line 1: not a valid identity", "compare it"),
@@ -182,11 +195,68 @@ fn what_is_taken_for_something_else() {
         assert!(stderr.contains("hint: ") && stderr.contains(hint), "{args:?}: {stderr}");
         assert!(!stderr.contains(&secret[20..]), "{stderr}");
     }
+    // The options of rewrap have other names.
+    let to = |option, value, status, hint| {
+        let stderr = bench.fails(&["rewrap", "-i", "bob", option, value, "in.pld"], status, "");
+        assert!(stderr.contains(hint), "{stderr}");
+    };
+    to("--to-recipient", "bob.pub", 2, "use --to-recipients-file FILE");
+    to("--to-recipients-file", "bob", 1, "palladion recipient FILE prints its recipient");
+    to("--to-recipients-file", "key", 1, "use --to-key KEYFILE");
     #[cfg(unix)]
     bench.fails(&[&decrypt[..], &["-i", "eve"]].concat(), 1, "other users can read \"eve\"");
     // An identity does not encrypt itself, and no output replaces it.
     bench.fails(&["encrypt", "-i", "bob", "-o", "new", "bob"], 2, "that would encrypt it");
     bench.fails(&["decrypt", "-f", "-i", "bob", "-o", "bob", "in.pld"], 2, "identity");
+    // Under whatever name, and whoever else is a recipient.
+    std::fs::copy(bench.path("bob"), bench.path("copy")).unwrap();
+    let says = "holds the identity of a recipient";
+    for args in [["-R", "bob.pub", "bob"], ["-r", &bob, "copy"], ["-i", "bob", "copy"]] {
+        bench.fails(&[&["encrypt", "--rm"][..], &args].concat(), 2, says);
+    }
+    bench.write("other", line(&bench, "eve"));
+    bench.ok(&["encrypt", "-R", "bob.pub", "other"]);
+}
+
+/// Messages end up in logs.
+#[test]
+fn secrets_are_not_repeated() {
+    let bench = bench();
+    let key = line(&bench, "key").lines().next().unwrap().to_string();
+    let bob = line(&bench, "bob").lines().last().unwrap().to_string();
+    let pq = line(&bench, "pq").lines().last().unwrap().to_string();
+    let blanks = format!(" \n{bob} ");
+    for secret in [&key, &bob, &pq, &bob.to_lowercase(), &blanks, &key.to_uppercase()] {
+        for args in [
+            &["encrypt", "-o", "new", "in", "-k"][..],
+            &["encrypt", "-o", "new", "in", "-i"],
+            &["encrypt", "-o", "new", "in", "-r"],
+            &["encrypt", "-o", "new", "in", "-R"],
+            &["encrypt", "-k", "key", "-o", "new"],
+            &["rewrap", "-k", "key", "in", "--to-key"],
+            &["rewrap", "-k", "key", "in", "--to-recipient"],
+            &["fingerprint"],
+            &["recipient"],
+        ] {
+            let run = bench.run(&[args, &[secret]].concat());
+            assert!(!run.status.success() && run.stderr.contains("history"), "{args:?}: {run:?}");
+            assert!(!run.stderr.contains(&secret.trim()[..40]), "{args:?}: {run:?}");
+        }
+        for (variable, command) in
+            [("PALLADION_KEY_FILE", "fingerprint"), ("PALLADION_IDENTITY_FILE", "recipient")]
+        {
+            let run = finish(bench.command(&[command]).env(variable, secret).spawn().unwrap());
+            assert!(run.stderr.contains(variable) && run.stderr.contains("history"), "{run:?}");
+            assert!(!run.stderr.contains(&secret.trim()[..40]), "{run:?}");
+        }
+    }
+    // Nor as the name of an output.
+    bench.write(&bob, "");
+    let stderr = bench.fails(&["keygen", "-o", &bob], 1, "already exists");
+    assert!(!stderr.contains(&bob[..40]), "{stderr}");
+    // What is named like one is shown.
+    let name = "age-secret-key-backup.txt";
+    bench.fails(&["fingerprint", name], 1, name);
 }
 
 #[test]
@@ -245,7 +315,29 @@ fn an_identity_with_a_passphrase() {
     assert!(bench.read("id").starts_with(b"age-encryption.org/v1\n-> scrypt "));
     // Without a terminal.
     let stderr = bench.fails(&["decrypt", "-i", "id", "-o", "new", "in.pld"], 1, "no terminal");
-    assert!(stderr.contains("age -d"), "{stderr}");
+    assert!(stderr.contains("use --passphrase-file FILE"), "{stderr}");
+    bench.write("passphrase", "open");
+    bench.write("wrong", "Open");
+    for name in ["passphrase", "wrong"] {
+        chmod(&bench, name, 0o600);
+    }
+    let file = |name| format!("--passphrase-file={name}");
+    let decrypt = ["decrypt", "-q", "-i", "id", "-o", "-", "in.pld"];
+    let with = |name| bench.run(&[&decrypt[..], &[&file(name)]].concat());
+    assert_eq!(with("passphrase").stdout, b"a text");
+    let wrong = with("wrong");
+    assert_eq!(wrong.status.code(), Some(3), "{wrong:?}");
+    assert!(wrong.stderr.contains("\"id\": wrong passphrase"), "{wrong:?}");
+    // The passphrase of a new identity, also from a file.
+    let keygen = ["keygen", "-q", "--identity", "-o", "new", "--passphrase-file=passphrase"];
+    let recipient = String::from_utf8(bench.ok(&keygen)).unwrap();
+    bench.ok(&["encrypt", "-f", "-r", recipient.trim_end(), "in"]);
+    let args = ["cat", "-q", "-i", "new", "--passphrase-file=passphrase", "in.pld"];
+    assert_eq!(bench.ok(&args), b"a text");
+    // Before anyone is asked.
+    bench.fails(&["keygen", "--identity", "-p", "-o", "new"], 1, "already exists");
+    let args = ["keygen", "--identity", "-p", "-o", "another"];
+    assert!(bench.fails(&args, 1, "no terminal").contains("use --passphrase-file FILE"));
 }
 
 /// SSH keys are left to the program `age`. This one is a fake.

@@ -57,10 +57,31 @@ pub enum Cause {
 }
 
 /// Returns a name as messages show it: between quotation marks, with what a terminal would not show
-/// escaped. The backslashes that divide a path of Windows are not.
+/// escaped. The backslashes that divide a path of Windows are not. If a secret key was given in
+/// place of a name, only its beginning is shown, because messages end up in logs.
 pub fn quoted(path: &Path) -> String {
-    let quoted = format!("{path:?}");
+    let mut quoted = format!("{path:?}");
+    if let Some(at) = secret_in(&quoted) {
+        quoted.truncate(at);
+        return quoted + "…\"";
+    }
     if cfg!(windows) { quoted.replace(r"\\", r"\") } else { quoted }
+}
+
+/// Returns whether a name looks like a key of Palladion or an identity of age, or holds one.
+pub fn is_secret(path: &Path) -> bool {
+    secret_in(&format!("{path:?}")).is_some()
+}
+
+/// Returns where the secret part of a key begins, of which there may be only a part.
+fn secret_in(text: &str) -> Option<usize> {
+    let lower = text.to_ascii_lowercase();
+    ["palladion-key-1:", "age-secret-key-pq-", "age-secret-key-"].into_iter().find_map(|mark| {
+        let at = lower.find(mark)? + mark.len();
+        // A name such as age-secret-key-backup.txt is shown.
+        let secret = lower[at..].bytes().take_while(u8::is_ascii_alphanumeric).count();
+        (secret >= 16).then_some(at)
+    })
 }
 
 impl fmt::Display for Error {
