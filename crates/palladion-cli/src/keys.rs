@@ -354,7 +354,9 @@ impl Source {
             }
         };
         let identities = match IdentityFile::parse(without_mark(&bytes)) {
-            Ok(IdentityFile::Plain(identities)) => private(file, "-i").map(|()| identities)?,
+            Ok(IdentityFile::Plain(identities)) => {
+                private(file, Some("-i")).map(|()| identities)?
+            }
             Ok(IdentityFile::Protected(protected)) => {
                 protected.check(&self.limits).map_err(|error| failed(&error))?;
                 let mut tries = 1;
@@ -372,8 +374,15 @@ impl Source {
                 }
             }
             Err(error) => match (&self.path, file.descriptor) {
-                (Some(path), None) if error.is_unsupported() => {
+                (Some(path), None) if error.is_unsupported() && file.is_file() => {
+                    // Not by another way, for age opens it by its name.
+                    private(file, None)?;
                     return Ok(OwnSecret::Identities(Opener::Program(path.clone())));
+                }
+                _ if error.is_unsupported() => {
+                    let message = "an SSH key, or the identity of a plugin, must be in a file";
+                    return Err(Failure::new(format!("{}: {message}", file.name))
+                        .hint("name the file, in place of a pipe: the program age reads it"));
                 }
                 _ => return Err(failed(&error)),
             },
@@ -406,10 +415,6 @@ impl Source {
 
     pub fn kind(&self) -> Kind {
         self.kind
-    }
-
-    pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
     }
 
     /// Returns how messages call it.
@@ -543,7 +548,7 @@ fn read_key(input: &Input) -> Result<MasterKey> {
             _ => "check that it is the right file, or use a copy of it",
         })
     })?;
-    private(input, "-k").map(|()| key)
+    private(input, Some("-k")).map(|()| key)
 }
 
 /// Returns whether an input is a key file with this key. Pipes are not looked at.
@@ -584,12 +589,12 @@ fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<OwnSecret> {
             false => failure.hint(format!("expected {expected}")),
         });
     };
-    private(input, "--raw-key").map(|()| OwnSecret::RawKey { key, guessed })
+    private(input, Some("--raw-key")).map(|()| OwnSecret::RawKey { key, guessed })
 }
 
 /// The first line of a file, without its line end, `\n` or `\r\n`.
 fn first_line(input: &Input, new: bool) -> Result<Zeroizing<Vec<u8>>> {
-    private(input, "--passphrase-file")?;
+    private(input, Some("--passphrase-file"))?;
     let text = read(input, true, LONGEST)?;
     let line = match text.iter().position(|&byte| byte == b'\n') {
         Some(end) => text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]),
@@ -618,18 +623,22 @@ fn problem_of(passphrase: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Fails if other users can use a file. The shell decides who may read standard input.
-fn private(input: &Input, option: &str) -> Result<()> {
+/// Fails if other users can use a file. The shell decides who may read standard input, and what it
+/// opens for `option`.
+fn private(input: &Input, option: Option<&str>) -> Result<()> {
     let Some(what) = open_to_others(&input.file).filter(|_| input.descriptor.is_none()) else {
         return Ok(());
     };
     // No names in the hint, which a shell might take for commands. Standard input may be the data.
-    let hint = match cfg!(windows) {
-        true => "make it private: icacls FILE /inheritance:r /grant:r \"%USERNAME%:F\"".into(),
-        false => format!(
+    let hint = match option {
+        _ if cfg!(windows) => {
+            "make it private: icacls FILE /inheritance:r /grant:r \"%USERNAME%:F\"".into()
+        }
+        Some(option) => format!(
             "make it private: chmod 600 FILE; if the disk has no permissions: \
              {option} /dev/fd/3 3< FILE"
         ),
+        None => "make it private: chmod 600 FILE".into(),
     };
     Err(Failure::new(format!("other users can {what} {}", input.name)).hint(hint))
 }

@@ -169,7 +169,10 @@ impl Ring {
                     | Error::NoSlot
                     | Error::Slot(_)),
                 ) => {
-                    wrong = error;
+                    // That a slot could not be tried says more than that others did not open.
+                    if !matches!(wrong, Error::Slot(_)) {
+                        wrong = error;
+                    }
                     continue;
                 }
                 done => done,
