@@ -282,6 +282,8 @@ pub struct Source {
     secret: Option<OwnSecret>,
     /// What the passphrase of an identity file may cost.
     limits: KdfLimits,
+    /// A file of identities that was read already.
+    identities: Option<Result<Zeroizing<Vec<u8>>>>,
 }
 
 impl Source {
@@ -328,14 +330,22 @@ impl Source {
 
     fn new(kind: Kind, is_new: bool) -> Self {
         let limits = KdfLimits::default();
-        Self { kind, is_new, asked_for: None, path: None, file: None, secret: None, limits }
+        Self {
+            kind,
+            is_new,
+            asked_for: None,
+            path: None,
+            file: None,
+            secret: None,
+            limits,
+            identities: None,
+        }
     }
 
     /// Reads a file of identities. If it has a passphrase, the user is asked for it.
-    fn read_identities(&self, file: &Input) -> Result<OwnSecret> {
-        let bytes = read(file, false, LONGEST)?;
-        if is_utf16(&bytes) {
-            return Err(not_utf8(file, &bytes));
+    fn read_identities(&self, file: &Input, bytes: &[u8]) -> Result<OwnSecret> {
+        if is_utf16(bytes) {
+            return Err(not_utf8(file, bytes));
         }
         let failed = |error: &Error| {
             let failure = failure(Some(&file.name), error);
@@ -353,7 +363,7 @@ impl Source {
                 _ => failure,
             }
         };
-        let identities = match IdentityFile::parse(without_mark(&bytes)) {
+        let identities = match IdentityFile::parse(without_mark(bytes)) {
             Ok(IdentityFile::Plain(identities)) => {
                 private(file, Some("-i")).map(|()| identities)?
             }
@@ -436,6 +446,21 @@ impl Source {
         self.kind == Kind::Passphrase && self.file.is_none()
     }
 
+    /// Returns whether the user may have to be asked something before it opens a file: identities
+    /// can have a passphrase, or need the program `age`.
+    pub fn may_ask(&mut self) -> bool {
+        match (&self.file, self.kind) {
+            (_, _) if self.secret.is_some() => false,
+            (Some(file), Kind::Identity) => {
+                let read = self.identities.get_or_insert_with(|| read(file, false, LONGEST));
+                read.as_ref().is_ok_and(|bytes| {
+                    !matches!(IdentityFile::parse(without_mark(bytes)), Ok(IdentityFile::Plain(_)))
+                })
+            }
+            (file, _) => file.is_none(),
+        }
+    }
+
     /// Returns whether the secret was read already, or typed.
     pub fn is_known(&self) -> bool {
         self.secret.is_some()
@@ -491,11 +516,15 @@ impl Source {
         }))
     }
 
-    fn get(&self) -> Result<OwnSecret> {
+    fn get(&mut self) -> Result<OwnSecret> {
         let passphrase = match (&self.file, self.kind) {
             (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
             (Some(file), Kind::RawKey(format)) => return read_raw_key(file, format),
-            (Some(file), Kind::Identity) => return self.read_identities(file),
+            (Some(file), Kind::Identity) => {
+                let bytes = self.identities.take();
+                let bytes = bytes.unwrap_or_else(|| read(file, false, LONGEST))?;
+                return self.read_identities(file, &bytes);
+            }
             (Some(file), Kind::Passphrase) => first_line(file, self.is_new)?,
             (None, _) => ask(self.is_new, self.asked_for.as_deref())?,
         };

@@ -248,6 +248,15 @@ fn an_identity_with_a_passphrase() {
     // Without a terminal.
     let stderr = bench.fails(&["decrypt", "-i", "id", "-o", "new", "in.pld"], 1, "no terminal");
     assert!(stderr.contains("age -d"), "{stderr}");
+    // Another secret opens it, without a question.
+    bench.write("words", "some words");
+    chmod(&bench, "words", 0o600);
+    let words = ["--passphrase-file", "words"];
+    bench.ok(&["encrypt", "-f", "-R", "pub", "-k", "key", words[0], words[1], "in"]);
+    for other in [&["-k", "key"][..], &words] {
+        let args = [&["decrypt", "-q", "-i", "id", "-o", "-", "in.pld"], other].concat();
+        assert_eq!(bench.ok(&args), b"a text");
+    }
 }
 
 /// SSH keys are left to the program `age`. This one is a fake.
