@@ -184,6 +184,12 @@ if type age age-keygen >/dev/null 2>&1; then
         "$palladion" decrypt -q -i ssh -o - ssh.pld | cmp - one
         "$palladion" decrypt -q -i own -o - ssh.pld | cmp - one
         fails 3 "$palladion" decrypt -i ssh -o bad both.pld
+        ssh-keygen -q -t ecdsa -N '' -f ecdsa
+        cat ssh.pub ecdsa.pub | "$palladion" encrypt -f -R - -o ssh.pld one 2>errors
+        grep -q 'warning: .*ECDSA' errors
+        "$palladion" decrypt -q -i own -i ssh -o - ssh.pld 2>errors | cmp - one
+        [ ! -s errors ]
+        fails 1 "$palladion" decrypt -i - -o bad ssh.pld <ssh
     fi
 else
     echo "skipped: keys of age: it is not installed" | tee -a "${PALLADION_SKIPPED:-/dev/null}"

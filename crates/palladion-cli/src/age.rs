@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 use std::ffi::OsStr;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -10,7 +10,8 @@ use palladion_file::slots::{FileKey, Unlock};
 use palladion_recipients::{Error, Identities, Recipient};
 use zeroize::Zeroizing;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, tell};
+use crate::text::printable;
 
 pub type SlotResult<T> = std::result::Result<T, Box<dyn StdError + Send + Sync>>;
 
@@ -28,7 +29,6 @@ impl Unlock for Opener {
             Self::Identities(identities) => identities.unlock(age_file),
             Self::Program(path) => {
                 let args = [OsStr::new("-d"), OsStr::new("-i"), path.as_os_str()];
-                // The program has said on standard error why it failed.
                 let Some(key) = run_age(&args, age_file)? else { return Ok(None) };
                 let key = Zeroizing::<[u8; 32]>::new(key.as_slice().try_into()?);
                 Ok(Some(FileKey::from(*key)))
@@ -37,23 +37,49 @@ impl Unlock for Opener {
     }
 }
 
-/// Runs the program `age`, whose messages and prompts the user sees. `None`: it failed.
+/// Runs the program `age`, whose warnings and prompts the user sees. `None`: no identity matched.
 pub fn run_age(args: &[impl AsRef<OsStr>], input: &[u8]) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     let mut command = Command::new("age");
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut age = command.spawn().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => io::Error::other(
             "for SSH keys and plugins, the program age is needed, and it is not installed",
         ),
         _ => error,
     })?;
-    // Both are short, so that neither program waits for the other. It may have failed already.
+    let stderr = age.stderr.take().expect("a pipe");
+    let errors = std::thread::spawn(move || errors_of_age(stderr));
+    // It is short, so that neither program waits for the other. It may have failed already.
     let _ = age.stdin.take().expect("a pipe").write_all(input);
     // Large enough from the start: growing would leave copies.
     let mut output = Zeroizing::new(Vec::with_capacity(1 << 16));
     let limit = output.capacity() as u64;
     age.stdout.take().expect("a pipe").take(limit).read_to_end(&mut output)?;
-    Ok(age.wait()?.success().then_some(output))
+    let status = age.wait()?;
+    let errors = errors.join().unwrap_or_default();
+    match &errors[..] {
+        _ if status.success() => Ok(Some(output)),
+        [] => Err(io::Error::other(format!("age failed ({status})"))),
+        [error] if error == NO_MATCH => Ok(None),
+        errors => Err(io::Error::other(format!("age: {}", errors.join("; ")))),
+    }
+}
+
+/// What `age` says if a file is for others.
+const NO_MATCH: &str = "no identity matched any of the recipients";
+
+/// Passes on what `age` says, such as that it waits for a touch, but for its errors.
+fn errors_of_age(stderr: impl Read) -> Vec<String> {
+    let mut errors = Vec::new();
+    for line in BufReader::new(stderr).split(b'\n').map_while(io::Result::ok) {
+        let line = printable(line.trim_ascii_end());
+        match line.strip_prefix("age: ") {
+            Some(rest) if rest.starts_with("report unexpected") => {}
+            Some(rest) if rest.starts_with("error: ") => errors.push(rest[7..].to_string()),
+            _ => tell(&line),
+        }
+    }
+    errors
 }
 
 /// Describes an error in the file of this name, or in the command line.

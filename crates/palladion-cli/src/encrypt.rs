@@ -26,7 +26,8 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         [] if !secret.recipients().are_none() => Vec::new(),
         given => Source::open_new(given, is_standard_input)?,
     };
-    let addressees = Addressees::new(secret.recipients(), &mut sources, is_standard_input)?;
+    let (addressees, recipients_files) =
+        Addressees::new(secret.recipients(), &mut sources, is_standard_input)?;
     let kdf = args.kdf.given();
     let has_passphrase = sources.iter().any(Source::is_passphrase);
     if kdf.is_some() && !has_passphrase {
@@ -42,7 +43,9 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         }
         check_one_of(in_out.files.len(), path)?;
         let input = Input::open(path)?;
-        let secrets: Vec<_> = sources.iter().filter_map(Source::as_input).collect();
+        let secrets = sources.iter().filter_map(Source::as_input);
+        let recipients = recipients_files.iter().map(|file| ("recipients file", file));
+        let secrets: Vec<_> = secrets.chain(recipients).collect();
         let output = naming.open(&input, &secrets, path)?;
         if output.is_terminal() && in_out.output.is_none() {
             return Err(Failure::usage("refusing to write binary data to a terminal")

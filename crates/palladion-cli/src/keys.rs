@@ -342,6 +342,8 @@ pub struct Source {
     limits: KdfLimits,
     /// What to try for an identity file with a passphrase before the user is asked.
     passphrases: Vec<Zeroizing<Vec<u8>>>,
+    /// A file of identities that was read already.
+    identities: Option<Result<Zeroizing<Vec<u8>>>>,
 }
 
 impl Source {
@@ -396,14 +398,14 @@ impl Source {
             secret: None,
             limits,
             passphrases: Vec::new(),
+            identities: None,
         }
     }
 
     /// Reads a file of identities. If it has a passphrase, the user is asked for it.
-    fn read_identities(&self, file: &Input) -> Result<OwnSecret> {
-        let bytes = read(file, false, LONGEST)?;
-        if is_utf16(&bytes) {
-            return Err(not_utf8(file, &bytes));
+    fn read_identities(&self, file: &Input, bytes: &[u8]) -> Result<OwnSecret> {
+        if is_utf16(bytes) {
+            return Err(not_utf8(file, bytes));
         }
         let failed = |error: &Error| {
             let failure = failure(Some(&file.name), error);
@@ -421,8 +423,10 @@ impl Source {
                 _ => failure,
             }
         };
-        let identities = match IdentityFile::parse(without_mark(&bytes)) {
-            Ok(IdentityFile::Plain(identities)) => private(file, "-i").map(|()| identities)?,
+        let identities = match IdentityFile::parse(without_mark(bytes)) {
+            Ok(IdentityFile::Plain(identities)) => {
+                private(file, Some("-i")).map(|()| identities)?
+            }
             Ok(IdentityFile::Protected(protected)) => {
                 protected.check(&self.limits).map_err(|error| failed(&error))?;
                 for passphrase in &self.passphrases {
@@ -459,8 +463,15 @@ impl Source {
                 }
             }
             Err(error) => match (&self.path, file.descriptor) {
-                (Some(path), None) if error.is_unsupported() => {
+                (Some(path), None) if error.is_unsupported() && file.is_file() => {
+                    // Not by another way, for age opens it by its name.
+                    private(file, None)?;
                     return Ok(OwnSecret::Identities(Opener::Program(path.clone())));
+                }
+                _ if error.is_unsupported() => {
+                    let message = "an SSH key, or the identity of a plugin, must be in a file";
+                    return Err(Failure::new(format!("{}: {message}", file.name))
+                        .hint("name the file, in place of a pipe: the program age reads it"));
                 }
                 _ => return Err(failed(&error)),
             },
@@ -520,10 +531,6 @@ impl Source {
         self.kind
     }
 
-    pub fn path(&self) -> Option<&Path> {
-        self.path.as_deref()
-    }
-
     /// Returns how messages call it.
     pub fn name(&self) -> &'static str {
         words(self.kind).name
@@ -541,6 +548,21 @@ impl Source {
     /// Returns whether the user is asked for it.
     pub fn is_typed(&self) -> bool {
         self.kind == Kind::Passphrase && self.file.is_none()
+    }
+
+    /// Returns whether the user may have to be asked something before it opens a file: identities
+    /// can have a passphrase, or need the program `age`.
+    pub fn may_ask(&mut self) -> bool {
+        match (&self.file, self.kind) {
+            (_, _) if self.secret.is_some() => false,
+            (Some(file), Kind::Identity) => {
+                let read = self.identities.get_or_insert_with(|| read(file, false, LONGEST));
+                read.as_ref().is_ok_and(|bytes| {
+                    !matches!(IdentityFile::parse(without_mark(bytes)), Ok(IdentityFile::Plain(_)))
+                })
+            }
+            (file, _) => file.is_none(),
+        }
     }
 
     /// Returns whether the secret was read already, or typed.
@@ -608,11 +630,15 @@ impl Source {
         Ok(passphrase)
     }
 
-    fn get(&self) -> Result<OwnSecret> {
+    fn get(&mut self) -> Result<OwnSecret> {
         let passphrase = match (&self.file, self.kind) {
             (Some(file), Kind::Key) => return read_key(file).map(OwnSecret::Key),
             (Some(file), Kind::RawKey(format)) => return read_raw_key(file, format),
-            (Some(file), Kind::Identity) => return self.read_identities(file),
+            (Some(file), Kind::Identity) => {
+                let bytes = self.identities.take();
+                let bytes = bytes.unwrap_or_else(|| read(file, false, LONGEST))?;
+                return self.read_identities(file, &bytes);
+            }
             (Some(file), Kind::Passphrase) => first_line(file, self.is_new)?,
             (None, _) => ask(self.is_new, self.asked_for.as_deref())?,
         };
@@ -673,7 +699,7 @@ fn read_key(input: &Input) -> Result<MasterKey> {
             _ => "check that it is the right file, or use a copy of it",
         })
     })?;
-    private(input, "-k").map(|()| key)
+    private(input, Some("-k")).map(|()| key)
 }
 
 /// Reads an input that is as small as a key file, and goes back to its start. `None`: it is shorter
@@ -721,12 +747,12 @@ fn read_raw_key(input: &Input, format: Option<RawFormat>) -> Result<OwnSecret> {
             false => failure.hint(format!("expected {expected}")),
         });
     };
-    private(input, "--raw-key").map(|()| OwnSecret::RawKey { key, guessed })
+    private(input, Some("--raw-key")).map(|()| OwnSecret::RawKey { key, guessed })
 }
 
 /// The first line of a file, without its line end, `\n` or `\r\n`.
 fn first_line(input: &Input, new: bool) -> Result<Zeroizing<Vec<u8>>> {
-    private(input, "--passphrase-file")?;
+    private(input, Some("--passphrase-file"))?;
     let text = read(input, true, LONGEST)?;
     let line = match text.iter().position(|&byte| byte == b'\n') {
         Some(end) => text[..end].strip_suffix(b"\r").unwrap_or(&text[..end]),
@@ -755,18 +781,22 @@ fn problem_of(passphrase: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Fails if other users can use a file. The shell decides who may read standard input.
-fn private(input: &Input, option: &str) -> Result<()> {
+/// Fails if other users can use a file. The shell decides who may read standard input, and what it
+/// opens for `option`.
+fn private(input: &Input, option: Option<&str>) -> Result<()> {
     let Some(what) = open_to_others(&input.file).filter(|_| input.descriptor.is_none()) else {
         return Ok(());
     };
     // No names in the hint, which a shell might take for commands. Standard input may be the data.
-    let hint = match cfg!(windows) {
-        true => "make it private: icacls FILE /inheritance:r /grant:r \"%USERNAME%:F\"".into(),
-        false => format!(
+    let hint = match option {
+        _ if cfg!(windows) => {
+            "make it private: icacls FILE /inheritance:r /grant:r \"%USERNAME%:F\"".into()
+        }
+        Some(option) => format!(
             "make it private: chmod 600 FILE; if the disk has no permissions: \
              {option} /dev/fd/3 3< FILE"
         ),
+        None => "make it private: chmod 600 FILE".into(),
     };
     Err(Failure::new(format!("other users can {what} {}", input.name)).hint(hint))
 }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 
-use palladion_output::{Identity, refuse_inputs};
+use palladion_output::Identity;
 
 use crate::args::InOutArgs;
 use crate::failure::{Failure, Result, note, quoted};
@@ -232,7 +232,7 @@ impl<'a> Naming<'a> {
         Some(found.modified().ok()?.cmp(&input.modified().ok()?))
     }
 
-    /// Opens the output for an input. `secrets` are the files of keys and passphrases.
+    /// Opens the output for an input. `secrets` are the files of keys, passphrases and recipients.
     pub fn open(
         &self,
         input: &Input,
@@ -300,15 +300,15 @@ fn open_trees(args: &InOutArgs) -> Result<Vec<Tree>> {
     roots.into_iter().map(|root| Tree::open(root, output)).collect()
 }
 
-/// Fails if an input cannot be deleted, or is a secret.
+/// Fails if an input cannot be deleted, or is a secret or a recipients file.
 fn check_deletion(input: &Input, path: Option<&Path>, secrets: &[(&str, &Identity)]) -> Result<()> {
     let found = path.filter(|_| input.descriptor.is_none()).map(fs::symlink_metadata);
     if !matches!(found, Some(Ok(metadata)) if metadata.is_file()) {
         let message = format!("--rm deletes regular files only, and {} is none", input.name);
         return Err(Failure::usage(message).hint("leave out --rm, or name a file"));
     }
-    if refuse_inputs(Path::new(""), &input.identity, secrets).is_err() {
-        let message = format!("--rm would delete {}, the key or passphrase", input.name);
+    if let Some((what, _)) = secrets.iter().find(|(_, file)| input.identity.is_same(file)) {
+        let message = format!("--rm would delete {}, the {what}", input.name);
         return Err(Failure::usage(message).hint("leave out --rm, or do not name this file"));
     }
     Ok(())

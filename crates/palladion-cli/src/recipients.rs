@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use palladion_file::slots::{FileKey, Lock};
+use palladion_output::Identity as FileIdentity;
 use palladion_recipients::{Error, Identity, Recipient, Recipients};
 
 use crate::age::{Opener, SlotResult, failure, run_age};
 use crate::args::RecipientArgs;
-use crate::failure::{Failure, Result, for_each, is_secret, quoted};
+use crate::failure::{Failure, Result, for_each, is_secret, quoted, tell};
 use crate::input::{Input, check_one_of, is_standard_input};
 use crate::keys::{OwnSecret, Source, existing_default, peek, read_text};
 use crate::values::Kind;
@@ -19,6 +20,14 @@ const IDENTITY_MARK: &str = "AGE-SECRET-KEY-";
 /// The longest recipients file, in bytes.
 const LONGEST: usize = 1 << 20;
 
+/// The SSH keys that age does not know, which begin so, and how messages call them.
+const UNKNOWN_SSH_KEYS: [(&str, &str); 3] = [
+    ("ecdsa-", "an ECDSA key of SSH"),
+    ("sk-", "an SSH key on a security key (sk-)"),
+    ("ssh-dss", "a DSA key of SSH"),
+];
+const KNOWN_SSH_KEYS: &str = "of SSH keys, age takes ssh-ed25519 and ssh-rsa";
+
 /// Whom files are encrypted for.
 pub enum Addressees {
     Recipients(Recipients),
@@ -28,48 +37,46 @@ pub enum Addressees {
 
 impl Addressees {
     /// Collects the recipients of options, of recipients files, and of those sources that are
-    /// identities. They share a slot, unless there are too many for one.
+    /// identities. They share a slot, unless there are too many for one. Also returns the
+    /// recipients files.
     pub fn new(
         args: RecipientArgs<'_>,
         sources: &mut [Source],
         data_is_standard_input: bool,
-    ) -> Result<Vec<Self>> {
-        let (mut recipients, mut program) = (Vec::new(), Vec::new());
-        let mut needs_program = false;
+    ) -> Result<(Vec<Self>, Vec<FileIdentity>)> {
+        let mut list = List::default();
         for text in args.recipients {
-            match text.parse::<Recipient>() {
-                Ok(recipient) => recipients.push(recipient),
-                Err(error) if error.is_unsupported() => needs_program = true,
-                Err(error) => return Err(not_a_recipient(text, &error, args.names)),
+            if let Some(error) = unknown_ssh_key(text) {
+                return Err(Failure::usage(error.to_string()).hint(KNOWN_SSH_KEYS));
             }
-            program.extend([OsString::from("-r"), text.into()]);
+            list.add(text).map_err(|error| not_a_recipient(text, &error, args.names))?;
         }
-        for path in args.files {
-            match read_recipients(path, data_is_standard_input, args.names)? {
-                Some(more) => recipients.extend_from_slice(more.as_slice()),
-                None => needs_program = true,
-            }
-            program.extend([OsString::from("-R"), path.into()]);
-        }
+        let files = args.files.iter();
+        let files =
+            files.map(|path| read_recipients(path, data_is_standard_input, args.names, &mut list));
+        let files = files.collect::<Result<Vec<_>>>()?;
         for source in sources.iter_mut().filter(|source| source.kind() == Kind::Identity) {
-            let path = source.path().map(OsString::from);
             match source.secret()? {
                 OwnSecret::Identities(Opener::Identities(identities)) => {
-                    recipients.extend(identities.as_slice().iter().map(|own| own.recipient()));
+                    identities.as_slice().iter().for_each(|own| list.push(own.recipient()));
                 }
-                _ => needs_program = true,
+                OwnSecret::Identities(Opener::Program(path)) => {
+                    list.needs_program = true;
+                    list.program.extend([OsString::from("-i"), path.into()]);
+                }
+                _ => {}
             }
-            program.extend([OsString::from("-i"), path.unwrap_or_default()]);
         }
+        let List { recipients, mut program, needs_program } = list;
         if program.is_empty() {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), files));
         }
         if needs_program {
             program.insert(0, "-e".into());
-            return Ok(vec![Self::Program(program)]);
+            return Ok((vec![Self::Program(program)], files));
         }
         let recipients = Recipients::new(recipients).map_err(|error| failure(None, &error))?;
-        Ok(recipients.split().into_iter().map(Self::Recipients).collect())
+        Ok((recipients.split().into_iter().map(Self::Recipients).collect(), files))
     }
 
     /// Returns whether one of the identities is that of a recipient.
@@ -123,21 +130,79 @@ impl Lock for Addressees {
     }
 }
 
-/// Reads a recipients file. `None`: it has recipients that only the program `age` knows.
+/// Recipients, and the arguments that tell them to the program `age`: nothing is read twice.
+#[derive(Default)]
+struct List {
+    recipients: Vec<Recipient>,
+    program: Vec<OsString>,
+    /// Whether only the program knows some of them.
+    needs_program: bool,
+}
+
+impl List {
+    fn push(&mut self, recipient: Recipient) {
+        self.program.extend([OsString::from("-r"), recipient.to_string().into()]);
+        self.recipients.push(recipient);
+    }
+
+    fn add(&mut self, text: &str) -> std::result::Result<(), Error> {
+        match text.parse() {
+            Ok(recipient) => self.push(recipient),
+            Err(error) if error.is_unsupported() => {
+                self.needs_program = true;
+                self.program.extend(["-r", text].map(OsString::from));
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Adds the recipients in the lines of a file. Warns of SSH keys that `age` does not know, and
+    /// fails if there is no other recipient.
+    fn add_lines(&mut self, text: &str, name: &str) -> std::result::Result<(), Error> {
+        let before = self.program.len();
+        let mut unknown = Vec::new();
+        let lines = text.lines().map(str::trim).enumerate();
+        for (at, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
+            let in_line = |error| Error::Line(at + 1, Box::new(error));
+            match unknown_ssh_key(line) {
+                Some(error) => unknown.push(in_line(error)),
+                None => self.add(line).map_err(in_line)?,
+            }
+        }
+        if self.program.len() == before {
+            return Err(unknown.into_iter().next().unwrap_or(Error::Empty));
+        }
+        for error in unknown {
+            tell(&format!("warning: {name}: {error}, and the line is ignored; {KNOWN_SSH_KEYS}"));
+        }
+        Ok(())
+    }
+}
+
+fn unknown_ssh_key(text: &str) -> Option<Error> {
+    let mut keys = UNKNOWN_SSH_KEYS.iter();
+    let found = keys.find(|(start, _)| text.starts_with(start) && text.contains(' '));
+    found.map(|(_, what)| Error::Unsupported(what))
+}
+
+/// Reads a recipients file.
 fn read_recipients(
     path: &Path,
     data_is_standard_input: bool,
     names: [&str; 2],
-) -> Result<Option<Recipients>> {
+    list: &mut List,
+) -> Result<FileIdentity> {
     if is_standard_input(Some(path)) && data_is_standard_input {
         return Err(Failure::usage("standard input cannot be both the recipients and the data")
             .hint("name the file to read, or the recipients file"));
     }
     let input = Input::open_as("name the recipients file in it", Some(path))?;
     let text = read_text(&input, LONGEST)?;
-    match text.trim_start_matches('\u{feff}').parse::<Recipients>() {
-        Ok(recipients) => Ok(Some(recipients)),
-        Err(error) if error.is_unsupported() => Ok(None),
+    match list.add_lines(text.trim_start_matches('\u{feff}'), &input.name) {
+        Ok(()) => Ok(input.identity),
+        Err(error) if error.is_unsupported() => Err(failure(Some(&input.name), &error)
+            .hint(format!("{KNOWN_SSH_KEYS}; leave the line out, or name another key"))),
         Err(error) => {
             let failure = failure(Some(&input.name), &error);
             Err(match error {

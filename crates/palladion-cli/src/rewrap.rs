@@ -34,7 +34,7 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         true => Vec::new(),
         false => Source::open_new(&given, false)?,
     };
-    let addressees = Addressees::new(recipients, &mut [], false)?;
+    let (addressees, _) = Addressees::new(recipients, &mut [], false)?;
     let kdf = args.kdf.given();
     if kdf.is_some() && !sources.iter().any(Source::is_passphrase) {
         return Err(Failure::usage("--kdf-memory and --kdf-passes are for a new passphrase")

@@ -162,6 +162,7 @@ impl Ring {
         mut work: impl FnMut(&Keyring) -> std::result::Result<T, Error>,
     ) -> Result<T> {
         let _hidden = terminal::Hidden;
+        self.ask_last(sealed);
         let (mut tries, mut wrong) = (Tries::default(), Error::WrongKey);
         while let Some(secret) = self.next(sealed, &mut tries)? {
             let done = match work(&secret.keyring()?) {
@@ -171,7 +172,10 @@ impl Ring {
                     | Error::NoSlot
                     | Error::Slot(_)),
                 ) => {
-                    wrong = error;
+                    // That a slot could not be tried says more than that others did not open.
+                    if !matches!(wrong, Error::Slot(_)) {
+                        wrong = error;
+                    }
                     continue;
                 }
                 done => done,
@@ -189,6 +193,22 @@ impl Ring {
             Some(tried) => failure.detail(&tried),
             None => failure,
         })
+    }
+
+    /// Moves those secrets for a file to the end that the user may have to be asked for.
+    fn ask_last(&mut self, sealed: &Sealed<'_>) {
+        if self.fitting(sealed).nth(1).is_none() {
+            return;
+        }
+        let (mut asking, mut others) = (Vec::new(), Vec::new());
+        for mut source in self.sources.drain(..) {
+            match sealed.takes(source.kind()) && source.may_ask() {
+                true => asking.push(source),
+                false => others.push(source),
+            }
+        }
+        others.append(&mut asking);
+        self.sources = others;
     }
 
     /// The next secret to try for a file. `None` if all were wrong.

@@ -216,6 +216,8 @@ fn what_is_taken_for_something_else() {
     }
     bench.write("other", line(&bench, "eve"));
     bench.ok(&["encrypt", "-R", "bob.pub", "other"]);
+    let replaced = ["encrypt", "-f", "-R", "bob.pub", "-o", "bob.pub", "in"];
+    bench.fails(&replaced, 2, "recipients file");
 }
 
 /// Messages end up in logs.
@@ -250,6 +252,8 @@ fn secrets_are_not_repeated() {
             assert!(!run.stderr.contains(&secret.trim()[..40]), "{run:?}");
         }
     }
+    let ssh = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk";
+    assert!(!bench.fails(&["encrypt", "-r", ssh, "in"], 2, "history").contains("b3Blbn"));
     // Nor as the name of an output.
     bench.write(&bob, "");
     let stderr = bench.fails(&["keygen", "-o", &bob], 1, "already exists");
@@ -338,6 +342,15 @@ fn an_identity_with_a_passphrase() {
     bench.fails(&["keygen", "--identity", "-p", "-o", "new"], 1, "already exists");
     let args = ["keygen", "--identity", "-p", "-o", "another"];
     assert!(bench.fails(&args, 1, "no terminal").contains("use --passphrase-file FILE"));
+    // Another secret opens it, without a question.
+    bench.write("words", "some words");
+    chmod(&bench, "words", 0o600);
+    let words = ["--passphrase-file", "words"];
+    bench.ok(&["encrypt", "-f", "-R", "pub", "-k", "key", words[0], words[1], "in"]);
+    for other in [&["-k", "key"][..], &words] {
+        let args = [&["decrypt", "-q", "-i", "id", "-o", "-", "in.pld"], other].concat();
+        assert_eq!(bench.ok(&args), b"a text");
+    }
 }
 
 /// SSH keys are left to the program `age`. This one is a fake.
@@ -349,22 +362,50 @@ fn the_program_age() {
     let fake = "#!/bin/sh\necho \"$@\" >> args; \
                 case \"$1 $2 $3\" in\n\
                 -e*) printf fake; exec cat;;\n\
-                '-d -i ssh') exec tail -c +5;;\nesac\nexit 1\n";
+                '-d -i ssh') echo touch >&2; exec tail -c +5;;\n\
+                '-d -i locked') echo 'age: error: no terminal' >&2;;\n\
+                *) echo 'age: error: no identity matched any of the recipients' >&2;;\nesac\n\
+                echo 'age: report unexpected or unhelpful errors' >&2\nexit 1\n";
     bench.write("bin/age", fake);
     chmod(&bench, "bin/age", 0o755);
-    bench.write("ssh", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
-    bench.write("other", "-----BEGIN OPENSSH PRIVATE KEY-----\n");
-    bench.write("ssh.pub", "ssh-ed25519 AAAA\n");
+    for name in ["ssh", "other", "locked", "open"] {
+        bench.write(name, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+        chmod(&bench, name, if name == "open" { 0o644 } else { 0o600 });
+    }
+    bench.write("ssh.pub", "# a comment\necdsa-sha2-nistp256 CCCC\n\n ssh-ed25519 AAAA\n");
+    bench.write("ecdsa.pub", "sk-ssh-ed25519@openssh.com CCCC\n");
     let path = format!("{}:{}", bench.path("bin").display(), std::env::var("PATH").unwrap());
     let run = |args: &[&str]| finish(bench.command(args).env("PATH", &path).spawn().unwrap());
     let made = run(&["encrypt", "-r", "ssh-rsa BBBB", "-R", "ssh.pub", "-i", "bob", "in"]);
     assert!(made.status.success(), "{made:?}");
+    let warning = "warning: \"ssh.pub\": line 2: an ECDSA key of SSH is not supported";
+    assert!(made.stderr.contains(warning), "{made:?}");
     let opened = run(&["decrypt", "-q", "-i", "ssh", "-o", "-", "in.pld"]);
     assert_eq!(opened.stdout, b"a text", "{opened:?}");
+    assert_eq!(opened.stderr, "touch\n");
+    let both = run(&["decrypt", "-q", "-i", "other", "-i", "ssh", "-o", "-", "in.pld"]);
+    assert_eq!((&both.stdout[..], &*both.stderr), (&b"a text"[..], "touch\n"));
     let refused = run(&["decrypt", "-q", "-i", "other", "-o", "-", "in.pld"]);
     assert_eq!(refused.status.code(), Some(3), "{refused:?}");
-    let args = "-e -r ssh-rsa BBBB -R ssh.pub -i bob\n-d -i ssh\n-d -i other\n";
-    assert_eq!(line(&bench, "args"), args.trim_end());
+    assert!(!refused.stderr.contains("report unexpected"), "{refused:?}");
+    let bob = line(&bench, "bob.pub");
+    let made = format!("-e -r ssh-rsa BBBB -r ssh-ed25519 AAAA -r {bob}\n-d -i ssh\n-d -i other\n");
+    assert!(line(&bench, "args").starts_with(&made));
+    // What could not be tried is not said to be wrong.
+    let locked = run(&["decrypt", "-i", "locked", "-i", "other", "-o", "-", "in.pld"]);
+    assert_eq!(locked.status.code(), Some(1), "{locked:?}");
+    assert!(locked.stderr.contains("a key slot failed: age: no terminal"), "{locked:?}");
+    bench.fails(
+        &["decrypt", "-i", "open", "-o", "-", "in.pld"],
+        1,
+        "other users can read \"open\"",
+    );
+    bench.fails(&["encrypt", "-R", "ecdsa.pub", "-o", "new", "in"], 1, "takes ssh-ed25519");
+    bench.fails(&["encrypt", "-r", "ssh-dss AAAA", "-o", "new", "in"], 2, "a DSA key of SSH");
+    let piped =
+        bench.run_with_input(&["encrypt", "-i", "-", "-o", "new", "in"], &bench.read("ssh"));
+    assert_eq!(piped.status.code(), Some(1), "{piped:?}");
+    assert!(piped.stderr.contains("must be in a file"), "{piped:?}");
     // Not because a file has such a slot, nor without the program.
     bench.fails(&["decrypt", "-i", "bob", "-o", "new", "in.pld"], 1, "a key slot failed");
     let mut command = bench.command(&["encrypt", "-R", "ssh.pub", "-o", "new", "in"]);

@@ -68,7 +68,8 @@ pub fn quoted(path: &Path) -> String {
     if cfg!(windows) { quoted.replace(r"\\", r"\") } else { quoted }
 }
 
-/// Returns whether a name looks like a key of Palladion or an identity of age, or holds one.
+/// Returns whether a name looks like a key of Palladion, an identity of age or a private key of
+/// SSH, or holds one.
 pub fn is_secret(path: &Path) -> bool {
     secret_in(&format!("{path:?}")).is_some()
 }
@@ -76,6 +77,10 @@ pub fn is_secret(path: &Path) -> bool {
 /// Returns where the secret part of a key begins, of which there may be only a part.
 fn secret_in(text: &str) -> Option<usize> {
     let lower = text.to_ascii_lowercase();
+    let ssh = "private key-----";
+    if let Some(at) = lower.find(ssh) {
+        return Some(at + ssh.len());
+    }
     ["palladion-key-1:", "age-secret-key-pq-", "age-secret-key-"].into_iter().find_map(|mark| {
         let at = lower.find(mark)? + mark.len();
         // A name such as age-secret-key-backup.txt is shown.
