@@ -42,12 +42,14 @@ mod verify;
 mod waiting;
 mod words;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::{Args, Command};
 use crate::decrypt::Options;
+use crate::failure::{Failure, is_secret};
 
 fn main() -> ExitCode {
     interrupt::end_panics_properly();
@@ -93,6 +95,12 @@ fn main() -> ExitCode {
 /// Prints a page of help, the version or a mistake on the command line. Fails if help cannot be
 /// printed, on a full disk for example.
 fn show(text: &clap::Error) -> ExitCode {
+    if text.use_stderr() && std::env::args_os().any(|arg| is_secret(Path::new(&arg))) {
+        // Not with the secret in the message.
+        Failure::usage("a secret key is where none belongs")
+            .hint("the key may now be in the history of your shell; see palladion --help")
+            .end();
+    }
     match streams::show(text) {
         Ok(()) => ExitCode::from(text.exit_code() as u8),
         Err(failure) => failure.end(),
