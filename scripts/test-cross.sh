@@ -18,7 +18,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . .ci/cross.sh
 . .ci/reduced.sh
-# .ci/run tests vectors and backends on aarch64, and only checks the others; .ci/long tests all.
+# .ci/run tests aarch64, and only checks the others; .ci/long tests all of these.
 [ $# -gt 0 ] || set -- aarch64 armv7 i686 powerpc64 powerpc64le riscv64 riscv64-zkne s390x
 
 export RUSTFLAGS="${RUSTFLAGS:-} $reduced_flags"
