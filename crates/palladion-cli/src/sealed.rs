@@ -19,12 +19,14 @@ use crate::values::Kind;
 pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE, or if that says that the \
                           file was cut, decrypt it and encrypt it again";
 
-/// Reads both copies of the key slots of a file. If they are not the same, waits until nobody
-/// changes them, and reads them again.
+/// Reads both copies of the key slots of a file. If they are not the same, another program may be
+/// changing them: waits until it is done, and reads them again.
 pub fn copies(file: &File) -> std::result::Result<Copies, Error> {
-    let copies = Copies::read(file);
-    if copies.as_ref().is_ok_and(Copies::are_same) || file.lock_shared().is_err() {
-        return copies;
+    let copies = Copies::read(file)?;
+    // While slots are changed, one copy is intact. A file without is of another kind.
+    let is_changing = !copies.are_same() && (copies.head.is_ok() || copies.spare.is_ok());
+    if !is_changing || file.lock_shared().is_err() {
+        return Ok(copies);
     }
     let copies = Copies::read(file);
     let _ = file.unlock();
