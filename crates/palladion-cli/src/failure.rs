@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use indicatif::ProgressBar;
 use palladion::Buffer;
 use palladion_file::Error;
+use palladion_output::hides_secret;
 pub use palladion_output::{is_secret, quoted};
 
 use crate::waiting::Waiting;
@@ -87,7 +88,7 @@ impl Failure {
             io::ErrorKind::OutOfMemory => {
                 failure.hint("close other programs, or use a machine with more memory")
             }
-            _ if name.ends_with("…\"") => failure.hint(SECRET_GIVEN),
+            _ if hides_secret(name) => failure.hint(SECRET_GIVEN),
             _ => failure,
         }
     }

@@ -141,7 +141,7 @@ fn changed_recipients() {
     let both = ["rewrap", "-ibob", "--to-recipient", &bob, to_pq[0], to_pq[1], to_pq[2]];
     bench.fails(&both, 2, message);
     bench.fails(&["encrypt", "-i", "bob", "-i", "pq", "-o", "new", "in"], 2, message);
-    // Who has the new identity too is not locked out.
+    // Someone who also has the new identity is not locked out.
     let args = [&["rewrap", "-i", "bob"][..], &to_pq].concat();
     bench.fails(&args, 2, "none of the secrets that open the files now");
     says(&bench, &[&["rewrap", "-i", "bob", "-i", "pq"][..], &to_pq].concat());
@@ -258,9 +258,10 @@ fn secrets_are_not_repeated() {
     bench.write(&bob, "");
     let stderr = bench.fails(&["keygen", "-o", &bob], 1, "already exists");
     assert!(!stderr.contains(&bob[..40]), "{stderr}");
-    // What is named like one is shown.
+    // What is named like one is shown, and what ends with dots is none.
     let name = "age-secret-key-backup.txt";
     bench.fails(&["fingerprint", name], 1, name);
+    assert!(!bench.fails(&["fingerprint", "notes…"], 1, "notes…").contains("history"));
 }
 
 #[test]

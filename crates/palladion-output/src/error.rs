@@ -74,14 +74,23 @@ pub fn is_secret(path: &Path) -> bool {
     secret_in(&format!("{path:?}")).is_some()
 }
 
+/// Returns whether [`quoted`] has left out a secret.
+pub fn hides_secret(quoted: &str) -> bool {
+    let shown = quoted.strip_suffix("…\"").unwrap_or_default().to_ascii_lowercase();
+    MARKS.iter().chain(&[SSH_MARK]).any(|mark| shown.ends_with(mark))
+}
+
+/// What stands before the secret part of a key.
+const MARKS: [&str; 3] = ["palladion-key-1:", "age-secret-key-pq-", "age-secret-key-"];
+const SSH_MARK: &str = "private key-----";
+
 /// Returns where the secret part of a key begins, of which there may be only a part.
 fn secret_in(text: &str) -> Option<usize> {
     let lower = text.to_ascii_lowercase();
-    let ssh = "private key-----";
-    if let Some(at) = lower.find(ssh) {
-        return Some(at + ssh.len());
+    if let Some(at) = lower.find(SSH_MARK) {
+        return Some(at + SSH_MARK.len());
     }
-    ["palladion-key-1:", "age-secret-key-pq-", "age-secret-key-"].into_iter().find_map(|mark| {
+    MARKS.into_iter().find_map(|mark| {
         let at = lower.find(mark)? + mark.len();
         // A name such as age-secret-key-backup.txt is shown.
         let secret = lower[at..].bytes().take_while(u8::is_ascii_alphanumeric).count();

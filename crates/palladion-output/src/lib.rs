@@ -139,7 +139,7 @@ mod windows;
 pub use access::open_to_others;
 pub use descriptor::{descriptor, duplicate, inherited, is_replaced, open_input};
 pub use directory::{Attributes, Directory};
-pub use error::{Cause, Error, Result, is_secret, quoted};
+pub use error::{Cause, Error, Result, hides_secret, is_secret, quoted};
 pub use identity::{Identity, metadata};
 
 use descriptor::End;
