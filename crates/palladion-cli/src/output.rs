@@ -201,10 +201,7 @@ pub fn failure(error: Error) -> Failure {
         Cause::Exists => {
             "choose another name, replace it with --force, or go on with --skip-existing"
         }
-        Cause::NotFile => {
-            "remove it, or choose another output: symbolic links are not followed here"
-        }
-        Cause::NotDirectory => {
+        Cause::NotFile | Cause::NotDirectory => {
             "remove it, or choose another output: symbolic links are not followed here"
         }
         Cause::Directory => "name a file in it",

@@ -93,7 +93,15 @@ impl<T: Send + 'static> Work<T> {
 
 /// Runs work that takes long.
 async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-    let mut work = Work::start(usize::MAX, work);
+    run(usize::MAX, work).await
+}
+
+/// Runs work on so many bytes.
+async fn run<T: Send + 'static>(
+    len: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    let mut work = Work::start(len, work);
     poll_fn(|cx| work.poll(cx)).await
 }
 

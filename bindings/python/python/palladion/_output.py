@@ -43,7 +43,7 @@ def create(
 
 def refuse_same(target: Any, **inputs: Any) -> None:
     """Refuses a target, a path or a file object, that is one of the inputs."""
-    for name, place in _each(inputs):
+    for name, place in _named(inputs):
         found = [_status(each if is_path(each) else _beneath(each)) for each in (place, target)]
         if None in found:
             # Compare objects in memory. A path to a missing file cannot be one.
@@ -70,17 +70,22 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _each(inputs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def each(given: Any) -> list[Any]:
+    """An object, or each of several."""
+    return [*given] if isinstance(given, (list, tuple)) else [given]
+
+
+def _named(inputs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The name and the place of each input."""
     for name, places in inputs.items():
-        for place in places if isinstance(places, (list, tuple)) else [places]:
+        for place in each(places):
             if place is not None:
                 yield name, place
 
 
 def _there(inputs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The paths of files and the descriptors of file objects."""
-    for name, place in _each(inputs):
+    for name, place in _named(inputs):
         yield name, os.fsdecode(place) if is_path(place) else _number(place)
 
 

@@ -225,7 +225,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             raise ValueError(f"{type(fs).__name__}, the file system below, is not asynchronous")
         if self.asynchronous != getattr(fs, "asynchronous", False):
             raise ValueError("pass asynchronous=True to both file systems, or to none")
-        self._key_files = None if key_file is None else [*map(os.fsdecode, _each(key_file))]
+        self._key_files = None if key_file is None else [*map(os.fsdecode, _output.each(key_file))]
         if self._key_files == []:
             files._secret(None, self._key_files)  # raises
         #: The secrets that files are read with, and that of new ones.
@@ -235,7 +235,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             kept = files._secret(key, None, passphrase)
             self._kept = kept, kept.first()
             what, secrets = (b"key", key) if passphrase is None else (b"passphrase", passphrase)
-            for secret in _each(secrets):
+            for secret in _output.each(secrets):
                 mac = _native.Mac(_TOKEN_KEY, what, digest_size=16)
                 mac.update(secret.encode() if isinstance(secret, str) else secret)
                 self._told += mac.hexdigest()
@@ -728,11 +728,6 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     _rm_file = _delegated("_rm_file")
     _rm = _delegated("_rm")
     _cp_file = _delegated("_cp_file", 2)
-
-
-def _each(given: Any) -> list[Any]:
-    """A secret, or each of several."""
-    return [*given] if isinstance(given, (list, tuple)) else [given]
 
 
 def _unpickled(kind: Any, arguments: Any, options: Any) -> Any:

@@ -2,15 +2,14 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use palladion::{Algorithm, Buffer};
 
-use super::Work;
 use super::open::{Fetch, open};
+use super::run;
 use crate::any_order::ChunkOpener;
 use crate::chunk::{self, ChunkSize, FRAME_LEN};
 use crate::error::Error;
@@ -219,7 +218,7 @@ impl<S: AsyncReadAt> RangeReader<S> {
             });
         }
         let (opener, wanted) = (Arc::clone(&self.chunks), chunks.clone());
-        let mut work = Work::start(len, move || {
+        let opened = run(len, move || {
             let mut rest = &mut buffer[..len];
             for chunk in wanted {
                 let sealed = layout.sealed(chunk..chunk + 1);
@@ -229,7 +228,7 @@ impl<S: AsyncReadAt> RangeReader<S> {
             }
             Ok::<_, Error>(buffer)
         });
-        let buffer = poll_fn(|cx| work.poll(cx)).await.map_err(Error::Read)??;
+        let buffer = opened.await.map_err(Error::Read)??;
         let opened = Arc::new(Opened { chunks, buffer });
         self.keep(&opened);
         Ok(opened)
