@@ -76,7 +76,7 @@ const (
 	maxHead    = 1 << 20
 	sameInBoth = headerSize + 1 // bytes that are the same in head and spare
 	mostOfKind = 8              // but not of keys
-	slotKinds  = 1              // the kind of a slot is that of the secret, which source says, and 1
+	slotKinds  = 1              // the kind of a slot is the source of its secret plus this
 	checkEnd   = 96             // in the body of a slot for a key or a passphrase
 )
 

@@ -8,7 +8,7 @@
 //
 //	secret := pld.Slots(pldage.Recipients(alice, bob), key, pld.Passphrase(words))
 //
-// Everyone who has a public key can make a file for it: a file does not say who wrote it.
+// A file does not prove who wrote it: anyone with the public key can write one.
 //
 // [age]: https://age-encryption.org
 package pldage

@@ -330,8 +330,8 @@ impl RingArgs {
 /// With several keys or passphrases, any one of them opens the file: it has a key slot for each.
 /// With -r, -R or -i, it is for others or for you: the identities of the recipients open it, and
 /// nothing else does, unless -k or -p names more. Such a file does not prove who wrote it: anyone
-/// who can open it could have, and so could anyone who has the public key. To see and change the
-/// slots, use palladion slots and palladion rewrap.
+/// who can open it could have written it, and so could anyone with the public key. To see and
+/// change the slots, use palladion slots and palladion rewrap.
 ///
 /// With --recursive, each file in a directory is encrypted by itself. With -o OUT, OUT becomes a
 /// copy of the directory, as with cp -a: with permissions, dates and symbolic links, which are not

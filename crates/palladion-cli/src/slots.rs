@@ -38,7 +38,7 @@ fn extract(args: &SlotsArgs, number: usize, path: &Path) -> Result<()> {
     if slot.kind() != SlotKind::Age {
         let message = format!("slot {number} of {} is not for recipients", file.name);
         return Err(Failure::usage(message)
-            .hint("other slots than those of age are of no use outside of the file"));
+            .hint("--extract writes slots for age: palladion slots FILE shows which those are"));
     }
     let inputs = [("input", &file.identity)];
     let output = Output::open(args.output.as_deref(), args.force, Access::Usual, &inputs)?;

@@ -30,8 +30,8 @@
 //! Keys are used, and MACs compared, in constant time. To parse the text of an identity takes
 //! look-ups in a table that depend on it.
 //!
-//! A file that is encrypted for a recipient does not say who wrote it: everyone who has the public
-//! key could have.
+//! A file that is encrypted for a recipient does not prove who wrote it: anyone with the public key
+//! can write one.
 
 #![forbid(unsafe_code)]
 
