@@ -87,6 +87,7 @@ impl<W: Word, O: Order<8>> Steps for Aegis128<W, O> {
     type Step = [W::Blocks; 2];
 
     const ONE_LOOP: bool = O::PLAN.one_loop;
+    const DECRYPTS_TWO: bool = O::PLAN.turn[1] == 2;
 
     /// Absorb and Update (§3.2.3, §3.2.4).
     #[inline(always)]
@@ -164,7 +165,7 @@ unsafe impl<W: Word, O: Order<8>> Machine for Aegis128<W, O> {
     unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
         unsafe {
-            match O::PLAN.turn {
+            match O::PLAN.turn[0] {
                 1 => registers::run_steps::<_, 1>(self, work, rows, steps),
                 _ => registers::run_steps::<_, 2>(self, work, rows, steps),
             };

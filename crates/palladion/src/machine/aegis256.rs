@@ -87,6 +87,7 @@ impl<W: Word, O: Order<6>> Steps for Aegis256<W, O> {
     type Step = [W::Blocks; 1];
 
     const ONE_LOOP: bool = O::PLAN.one_loop;
+    const DECRYPTS_TWO: bool = O::PLAN.turn[1] == 2;
     /// Four lanes wait for the AES units, not for the step before.
     const OVERLAPS: bool = O::PLAN.overlaps && W::Blocks::LANES < 4;
 
@@ -187,7 +188,7 @@ unsafe impl<W: Word, O: Order<6>> Machine for Aegis256<W, O> {
     unsafe fn run_steps(&mut self, work: Work, rows: Rows, steps: usize) {
         // SAFETY: the caller promises the same.
         unsafe {
-            match O::PLAN.turn {
+            match O::PLAN.turn[0] {
                 1 => registers::run_steps::<_, 1>(self, work, rows, steps),
                 _ => registers::run_steps::<_, 2>(self, work, rows, steps),
             };

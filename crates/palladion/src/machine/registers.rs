@@ -251,6 +251,8 @@ pub(crate) trait Steps: Machine {
     type Step: Step;
     /// Whether encryption and decryption share a loop.
     const ONE_LOOP: bool = false;
+    /// Whether decryption takes two steps in a turn if encryption does.
+    const DECRYPTS_TWO: bool = true;
     /// Whether a turn of two steps absorbs them at once.
     const OVERLAPS: bool = false;
     /// Absorbs a step.
@@ -322,6 +324,9 @@ pub(super) unsafe fn run_steps<S: Steps, const TURN: usize>(
             // One step needs no copies.
             Work::Absorb if const { TURN == 2 && !S::OVERLAPS } => {
                 return run_steps::<S, 1>(state, work, rows, steps);
+            }
+            DECRYPT if const { TURN == 2 && !S::DECRYPTS_TWO } => {
+                return run_steps::<S, 1>(state, DECRYPT, rows, steps);
             }
             Work::Absorb => run!(Work::Absorb),
             Work::Crypt(_) if S::ONE_LOOP => run!(work),
