@@ -11,6 +11,37 @@
 //! are passphrases. Smaller ones take less time than waking a thread. Outside of a runtime,
 //! everything is done on the caller's thread.
 //!
+//! To show progress, look at what passes: `InspectReader` of the crate `tokio-util` calls a closure
+//! with each piece that is read.
+//!
+//! ```
+//! use palladion_file::MasterKey;
+//! use palladion_file::tokio::EncryptWriter;
+//! use tokio::fs::File;
+//! use tokio::io::{AsyncWriteExt, copy};
+//! use tokio_util::io::InspectReader;
+//!
+//! # #[tokio::main]
+//! # async fn main() -> std::io::Result<()> {
+//! # let dir = tempfile::tempdir()?;
+//! # let (path, target) = (dir.path().join("notes.txt"), dir.path().join("notes.txt.pld"));
+//! # tokio::fs::write(&path, [7; 100_000]).await?;
+//! let key = MasterKey::generate()?;
+//! let input = File::open(&path).await?;
+//! let (mut done, all) = (0, input.metadata().await?.len());
+//! let mut input = InspectReader::new(input, |piece| {
+//!     done += piece.len() as u64;
+//!     eprint!("\r{} %", 100 * done / all);
+//! });
+//! let mut writer = EncryptWriter::new(&key, File::create(&target).await?).await?;
+//! copy(&mut input, &mut writer).await?;
+//! writer.shutdown().await?;
+//! # drop(input);
+//! # assert_eq!(done, 100_000);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! This module has the name of the crate `tokio`. After `use palladion_file::*`, the name `tokio`
 //! is ambiguous (E0659), also in `#[tokio::main]`: name what you import instead.
 //!
