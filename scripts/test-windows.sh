@@ -148,14 +148,16 @@ echo "== Go"
 type go >/dev/null 2>&1 || { skip "Go under Wine: Go is not installed"; exit; }
 (cd bindings/go/aegis && GOOS=windows GOARCH=amd64 go test -count=1 -short -exec "$wine" .)
 # Go's os.RemoveAll, which t.TempDir calls at the end, fails in Wine 8: it lacks a kind of deletion.
-(cd bindings/go/pld && GOOS=windows GOARCH=amd64 go test -count=1 -v -exec "$wine" .) \
-    >"$work/log" 2>&1 || {
-    if grep -E '^ +[a-z_]+\.go:[0-9]+: |^panic|^fatal|\[build failed\]' "$work/log" |
-        grep -v -e 'TempDir RemoveAll cleanup: unlinkat .*: Invalid function\.$' \
-            -e ' is not set$' -e 'not in the repository$'; then
-        cat "$work/log"
-        exit 1
-    fi
-    grep -q '^--- PASS' "$work/log" || { cat "$work/log"; exit 1; }
-    echo "passed, but for what t.TempDir does at the end"
-}
+for module in pld pldage; do
+    (cd bindings/go/$module && GOOS=windows GOARCH=amd64 go test -count=1 -v -exec "$wine" .) \
+        >"$work/log" 2>&1 || {
+        if grep -E '^ +[a-z_]+\.go:[0-9]+: |^panic|^fatal|\[build failed\]' "$work/log" |
+            grep -v -e 'TempDir RemoveAll cleanup: unlinkat .*: Invalid function\.$' \
+                -e ' is not set$' -e 'not in the repository$'; then
+            cat "$work/log"
+            exit 1
+        fi
+        grep -q '^--- PASS' "$work/log" || { cat "$work/log"; exit 1; }
+        echo "passed, but for what t.TempDir does at the end"
+    }
+done
