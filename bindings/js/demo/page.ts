@@ -72,11 +72,11 @@ function update(): void {
     let said = '';
     if (files.length > 1) {
         if (!open && sealed > 0)
-            said = `${count(sealed)} named .pld: if encrypted already, then once more.`;
+            said = 'Files named .pld are encrypted already. They will be encrypted once more.';
         else if (open && sealed === 0)
             said = 'None of these files is named .pld, as Palladion names encrypted files.';
         else if (open && sealed < files.length)
-            said = `The other ${count(files.length - sealed)} are not named .pld and are left out.`;
+            said = `Only files named .pld will be decrypted: ${sealed} of ${files.length}.`;
     } else if (found !== undefined) {
         if (found.palladion && !open)
             said = 'This file is encrypted already. It will be encrypted once more.';
@@ -670,7 +670,7 @@ async function start(): Promise<void> {
             const { message } = failure;
             failure = {
                 ...failure,
-                message: `none of ${count(failed.length)} could be ${open ? 'de' : 'en'}crypted. ` +
+                message: `none of the ${count(failed.length)} could be ${open ? 'de' : 'en'}crypted. ` +
                     `The first is ${shown(failed[0]!.chosen.path.join('/'))}: ${message}`,
             };
         }

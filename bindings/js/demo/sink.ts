@@ -111,26 +111,29 @@ export async function room(length: number): Promise<number> {
         least = Math.min(length, told.quota - (told.usage ?? 0));
     const name = `room ${Math.random()}`;
     let folder: FileSystemDirectoryHandle | undefined;
-    let stream: FileSystemWritableFileStream | undefined;
     try {
         folder = await navigator.storage.getDirectory();
-        stream = await (await folder.getFileHandle(name, { create: true })).createWritable();
+        const file = await folder.getFileHandle(name, { create: true });
         // A refusal takes no time. In private windows, success does: a second for each GB.
-        for (; least > PIECE; least = Math.floor(least * 0.9)) {
-            try {
-                await stream.truncate(least);
-                break;
-            } catch (error) {
-                if ((error as Error).name !== 'QuotaExceededError') throw error;
-            }
-        }
+        while (least > PIECE && !(await fits(file, least))) least = Math.floor(least * 0.9);
     } catch {
         // No files here, or no streams to them.
-    } finally {
-        await stream?.abort().catch(() => {});
-        await folder?.removeEntry(name).catch(() => {});
     }
+    await folder?.removeEntry(name).catch(() => {});
     return least;
+}
+
+async function fits(file: FileSystemFileHandle, length: number): Promise<boolean> {
+    const stream = await file.createWritable();
+    try {
+        await stream.truncate(length);
+        return true;
+    } catch (error) {
+        if ((error as Error).name === 'QuotaExceededError') return false;
+        throw error;
+    } finally {
+        await stream.abort().catch(() => {}); // a refusal breaks the stream
+    }
 }
 
 /** Where a result goes. */

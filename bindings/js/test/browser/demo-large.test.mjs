@@ -259,7 +259,11 @@ describe('nothing is saved', () => {
                 ),
             (page) =>
                 page.addInitScript(() => {
-                    FileSystemFileHandle.prototype.createWritable = undefined;
+                    const { createWritable } = FileSystemFileHandle.prototype;
+                    FileSystemFileHandle.prototype.createWritable = function () {
+                        if (this.name.startsWith('room')) throw new TypeError('not here');
+                        return createWritable.call(this);
+                    };
                 }),
         ));
 });

@@ -478,9 +478,9 @@ test('a folder is encrypted into a folder, for the command line, and decrypted f
         await page.click('#another');
         await page.setInputFiles('#folder', path('chosen/tree'));
         await page.getByText(/^5 files: to be encrypted/).waitFor();
-        assert.match(await page.innerText('#mode-said'), /^4 files named \.pld: if encrypted alr/);
+        assert.match(await page.innerText('#mode-said'), /^Files named \.pld are encrypted alr/);
         await pick(page, 'decrypt');
-        assert.match(await page.innerText('#mode-said'), /^The other 1 file .* left out/);
+        assert.match(await page.innerText('#mode-said'), /^Only files named \.pld .*: 4 of 5\./);
         await go(page);
         await finished(page);
         assert.equal(await page.innerText('#done-title'), 'Decrypted 3 of 4 files');
@@ -497,8 +497,8 @@ test('a folder is encrypted into a folder, for the command line, and decrypted f
         // A second time, nothing is replaced.
         await page.click('#another');
         for (let time = 0; time < 2; time++) {
-            await page.setInputFiles('#file', [path('tree/a.txt'), path('plain.txt')]);
-            await page.getByText('2 files, 3.0 MB').waitFor();
+            await page.setInputFiles('#file', [path('tree/a.txt'), path('tree/.hidden')]);
+            await page.getByText('2 files, 6 bytes').waitFor();
             await go(page);
             await finished(page);
             await page.click('#another');
@@ -528,7 +528,7 @@ test('no folder is chosen, or it takes no file', () =>
         await go(page);
         assert.match(
             await problem(page),
-            /None of 4 files .*The first is .*: the result cannot be written.*: no space left\./,
+            /None of the 4 files .*The first is .*: the result cannot be written.*: no space left\./,
         );
         assert.deepEqual(await results(), {});
     }));
