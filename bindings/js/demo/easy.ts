@@ -11,8 +11,8 @@ const WORDS = new RegExp(
         'superman|batman|pokemon|starwars|monkey|dragon|shadow|football|baseball|soccer|hockey|' +
         'michael|jordan|jennifer|daniel|charlie|computer|internet|samsung|google|facebook|' +
         'whatever|trustno|freedom|flower|cheese|killer|spring|summer|autumn|winter|' +
-        '(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|august|' +
-        '(?:septem|octo|novem|decem)ber|correct.?horse.?battery.?staple|' +
+        '(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|june|july|' +
+        'august|(?:septem|octo|novem|decem)ber|correct.?horse.?battery.?staple|' +
         '1qaz2wsx|1q2w3e4r(?:5t)?|q1w2e3r4|zaq12wsx|qazwsx|' +
         '\\d{1,4}[-./]\\d\\d?[-./]\\d{1,4}|(?:19|20)\\d\\d',
     'y',

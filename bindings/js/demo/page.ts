@@ -500,14 +500,13 @@ class Progress {
             left + ((this.#prepared / this.#files) * (this.files - this.#files)) / 1000;
         // The first estimates are far off.
         const estimate = this.#prepared + this.#worked > 2000 && !last ? timeLeft(seconds) : '';
-        element('figures').textContent = [
-            `${size(all)} of ${size(this.length)}`,
-            ...(rate > 0 ? [`${size(rate)} per second`] : []),
-            ...(estimate === '' ? [] : [estimate]),
-        ].join(', ');
+        const join = (...texts: string[]) => texts.filter(Boolean).join(', ');
+        const speed = rate > 0 ? `${size(rate)} per second` : '';
+        element('figures').textContent =
+            join(`${size(all)} of ${size(this.length)}`, speed, estimate);
         const quarter = Math.floor(4 * share);
         if (quarter > this.#told && quarter < 4)
-            announce([`${25 * quarter} percent`, estimate].filter(Boolean).join(', '));
+            announce(join(`${25 * quarter} percent`, estimate));
         this.#told = quarter;
     }
 }
@@ -638,8 +637,12 @@ async function start(): Promise<void> {
             try {
                 if (keyInUse !== undefined) await checkNotKey(open, one.file, keyInUse.text);
                 const { name, blob } = await process(open, one, using, folder, shows, signal);
-                if (blob !== undefined)
-                    save(chosen.length === 1 ? saveLink : link(name), blob, name);
+                if (blob !== undefined && chosen.length === 1) save(saveLink, blob, name);
+                else if (blob !== undefined) {
+                    save(link(name), blob, name);
+                    // Chromium (seen with 156) drops what exceeds 10 downloads in a second.
+                    await new Promise((resolve) => setTimeout(resolve, 150));
+                }
                 results.push(name);
             } catch (error) {
                 if (signal.aborted) break;
@@ -667,12 +670,11 @@ async function start(): Promise<void> {
         }
         failure = failed[0]!.failure;
         if (failed.length > 1) {
-            const { message } = failure;
-            failure = {
-                ...failure,
-                message: `none of the ${count(failed.length)} could be ${open ? 'de' : 'en'}crypted. ` +
-                    `The first is ${shown(failed[0]!.chosen.path.join('/'))}: ${message}`,
-            };
+            const first = shown(failed[0]!.chosen.path.join('/'));
+            const message =
+                `none of the ${count(failed.length)} could be ${open ? 'de' : 'en'}crypted. ` +
+                `The first is ${first}: ${failure.message}`;
+            failure = { ...failure, message };
         }
     } catch (error) {
         failure = error instanceof Error ? core.toFailure(error) : (error as Failure);

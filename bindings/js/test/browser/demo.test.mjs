@@ -528,7 +528,7 @@ test('no folder is chosen, or it takes no file', () =>
         await go(page);
         assert.match(
             await problem(page),
-            /None of the 4 files .*The first is .*: the result cannot be written.*: no space left\./,
+            /None of the 4 files .*The first is .*: the result cannot be written.*: no space le/,
         );
         assert.deepEqual(await results(), {});
     }));
@@ -834,6 +834,23 @@ describe('accessibility', { concurrency: true }, () => {
                     await useKey(page, 'my.key');
                     await saved(page, () => go(page));
                     await check('done');
+                    await page.click('#another');
+                    await page.setInputFiles('#file', ['plain.txt', 'with key.pld'].map(path));
+                    await page.getByText(/^2 files: /).waitFor();
+                    await pick(page, 'downloads');
+                    await check('several files');
+                    await saved(page, () => go(page));
+                    await finished(page);
+                    await page.click('#done-saved summary');
+                    await check('several downloads');
+                    await page.click('#another');
+                    writeFileSync(path('not.pld'), 'not encrypted');
+                    await page.setInputFiles('#file', ['not.pld', 'with key.pld'].map(path));
+                    await page.getByText(/^2 files: /).waitFor();
+                    await pick(page, 'key');
+                    await saved(page, () => go(page));
+                    await finished(page);
+                    await check('one that failed');
                 },
                 options,
             ),
