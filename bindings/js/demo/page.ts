@@ -665,8 +665,9 @@ async function start(): Promise<void> {
         if (results.length > 0) {
             shows.show(0, true);
             const seconds = (performance.now() - begun) / 1000;
-            const said = `(${size(shows.written)}). It took ${seconds.toFixed(1)} seconds.`;
-            return finish(open, chosen, results, failed, folder, keyInUse?.name, said);
+            const took = `It took ${seconds.toFixed(1)} seconds.`;
+            const written = ` (${size(shows.written)})`;
+            return finish(open, chosen, results, failed, folder, keyInUse?.name, written, took);
         }
         failure = failed[0]!.failure;
         if (failed.length > 1) {
@@ -759,7 +760,8 @@ function finish(
     failed: Failed[],
     folder: FileSystemDirectoryHandle | undefined,
     keyName: string | undefined,
-    said: string,
+    written: string,
+    took: string,
 ): void {
     working.hidden = true;
     done.hidden = false;
@@ -769,12 +771,13 @@ function finish(
         (open ? 'Decrypted' : 'Encrypted') +
         (failed.length > 0 ? ` ${results.length} of ${count(chosen.length)}` : '');
     element('done-said').textContent =
-        `${source} ${results.length === 1 ? 'was' : 'were'} ` +
+        `${source} ${results.length === 1 ? 'was' : 'were'} ${open ? 'de' : 'en'}crypted` +
+        (one ? '' : written) +
         (open
-            ? `decrypted, and nothing in ${one ? 'it' : 'them'} was changed since ` +
-              `${one ? 'it was' : 'they were'} encrypted`
-            : 'encrypted') +
-        (one ? `. The result is ${results[0]} ${said}` : ` ${said}`);
+            ? `, and nothing in ${one ? 'it' : 'them'} was changed since encryption. `
+            : '. ') +
+        (one ? `The result is ${results[0]}${written}. ` : '') +
+        took;
     element('done-where').textContent =
         folder !== undefined
             ? `The folder “${shown(folder.name)}” has what was saved. No file in it was replaced.`
