@@ -498,8 +498,9 @@ class Progress {
         const left = rate === 0 ? 0 : (this.length - all) / rate;
         const seconds =
             left + ((this.#prepared / this.#files) * (this.files - this.#files)) / 1000;
-        // The first estimates are far off.
-        const estimate = this.#prepared + this.#worked > 2000 && !last ? timeLeft(seconds) : '';
+        // The first estimates are far off, and one passphrase says nothing of the contents.
+        const known = this.#prepared + this.#worked > 2000 && (rate > 0 || this.#files > 1);
+        const estimate = known && !last ? timeLeft(seconds) : '';
         const join = (...texts: string[]) => texts.filter(Boolean).join(', ');
         const speed = rate > 0 ? `${size(rate)} per second` : '';
         element('figures').textContent =
