@@ -1,12 +1,13 @@
 /**
- * The place where a result grows. Nobody sees the result before it is complete. Then the page hands
- * it to the browser, which saves it among the downloads and replaces no file there.
+ * The places where a result grows. Nobody sees the result before it is complete. Then the page
+ * hands it to the browser, which saves it among the downloads and replaces no file there; or it
+ * appears in a folder that the user chose, under a name that no file has there.
  *
- * The page does not ask for a target with `showSaveFilePicker`. Chromium (seen with 156) truncates
+ * The page does not ask for a file with `showSaveFilePicker`. Chromium (seen with 156) truncates
  * the chosen file in place, before the page learns which one it is. So the page could not keep the
  * old contents until the result is complete, and not refuse the source or the key file as a target.
- * Only the stream of `createWritable` is safe: it writes to NAME.crswap, which replaces the file
- * when the stream is closed.
+ * In a folder, the page chooses the name. The stream of `createWritable` is safe: it writes to
+ * NAME.crswap, which replaces the file when the stream is closed.
  */
 
 import type { Failure } from './core.js';
@@ -96,7 +97,119 @@ async function toMemory(blob: Blob): Promise<Blob> {
     return blob;
 }
 
-export class Sink {
+/**
+ * Returns how many bytes the browser has room for, and at most `length`, which is all that anyone
+ * asked for. Chromium (seen with 156) tells everyone that it has 10 GiB, so that no page learns
+ * that it is in a private window, where it has much less. But it refuses to make a file longer than
+ * that. Where files are not to be had, as in a page from the disk, the answer is what it tells.
+ */
+export async function room(length: number): Promise<number> {
+    if (length <= PIECE) return length;
+    const told = await navigator.storage?.estimate?.().catch(() => undefined);
+    let least = length;
+    if (told?.quota !== undefined && !('showDirectoryPicker' in globalThis))
+        least = Math.min(length, told.quota - (told.usage ?? 0));
+    const name = `room ${Math.random()}`;
+    let folder: FileSystemDirectoryHandle | undefined;
+    try {
+        folder = await navigator.storage.getDirectory();
+        const file = await folder.getFileHandle(name, { create: true });
+        // A refusal takes no time. In private windows, success does: a second for each GB.
+        while (least > PIECE && !(await fits(file, least))) least = Math.floor(least * 0.9);
+    } catch {
+        // No files here, or no streams to them.
+    }
+    await folder?.removeEntry(name).catch(() => {});
+    return least;
+}
+
+async function fits(file: FileSystemFileHandle, length: number): Promise<boolean> {
+    const stream = await file.createWritable();
+    try {
+        await stream.truncate(length);
+        return true;
+    } catch (error) {
+        if ((error as Error).name === 'QuotaExceededError') return false;
+        throw error;
+    } finally {
+        await stream.abort().catch(() => {}); // a refusal breaks the stream
+    }
+}
+
+/** Where a result goes. */
+export interface Output {
+    write(bytes: Uint8Array<ArrayBuffer>): Promise<void>;
+    /** Completes the result. Returns it, unless it is in a folder. */
+    close(): Promise<Blob | undefined>;
+    /** Removes what was written. */
+    abort(): Promise<void>;
+}
+
+/** Reports errors of the chosen folder, which have the same names as errors of the source. */
+const writing = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: Error) => {
+        throw {
+            code: 'WRITE',
+            message: `the result cannot be written into the folder: ${error.message}`,
+            hint: 'the folder may be full, protected or gone',
+        } satisfies Failure;
+    });
+
+/** A new file in a folder that the user chose. Until it is complete, it is empty. */
+export class FolderFile implements Output {
+    private constructor(
+        private readonly folder: FileSystemDirectoryHandle,
+        /** The name, with a number if it was taken. */
+        readonly name: string,
+        private readonly stream: FileSystemWritableFileStream,
+    ) {}
+
+    /** Creates a file, and the folders above it. The path is relative to the chosen folder. */
+    static create(chosen: FileSystemDirectoryHandle, path: string[]): Promise<FolderFile> {
+        const create = async () => {
+            let folder = chosen;
+            for (const part of path.slice(0, -1))
+                folder = await folder.getDirectoryHandle(part, { create: true });
+            let name = path.at(-1)!;
+            for (let number = 1; await exists(folder, name); number++)
+                name = path.at(-1)!.replace(/(\.[^.]*)?$/, ` (${number})$1`);
+            const file = await folder.getFileHandle(name, { create: true });
+            try {
+                return new FolderFile(folder, name, await file.createWritable());
+            } catch (error) {
+                await folder.removeEntry(name).catch(() => {});
+                throw error;
+            }
+        };
+        return writing(create());
+    }
+
+    write(bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+        return writing(this.stream.write(bytes));
+    }
+
+    async close(): Promise<undefined> {
+        await writing(this.stream.close());
+    }
+
+    async abort(): Promise<void> {
+        await this.stream.abort().catch(() => {}); // it may have failed already
+        await this.folder.removeEntry(this.name).catch(() => {});
+    }
+}
+
+async function exists(folder: FileSystemDirectoryHandle, name: string): Promise<boolean> {
+    try {
+        await folder.getFileHandle(name);
+        return true;
+    } catch (error) {
+        if ((error as Error).name === 'NotFoundError') return false;
+        if ((error as Error).name === 'TypeMismatchError') return true; // a folder
+        throw error;
+    }
+}
+
+export class Sink implements Output {
     #keep = toDisk;
     #kept: Blob[] = [];
     #pieces: Uint8Array<ArrayBuffer>[] = [];
@@ -130,6 +243,10 @@ export class Sink {
         const rest = new Blob(this.#pieces);
         await check(rest);
         return new Blob([...this.#kept, rest], { type: 'application/octet-stream' });
+    }
+
+    async abort(): Promise<void> {
+        this.#kept = this.#pieces = [];
     }
 }
 

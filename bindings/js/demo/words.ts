@@ -15,13 +15,28 @@ export function shown(name: string): string {
     return name.replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd');
 }
 
-/** The name of the result, without what browsers do not save in a name. */
-export function resultName(name: string, open: boolean): string {
+/** Time that is left, rounded up. */
+export function timeLeft(seconds: number): string {
+    if (seconds <= 5) return 'a few seconds left';
+    if (seconds <= 55) return `about ${5 * Math.ceil(seconds / 5)} seconds left`;
+    const minutes = Math.ceil(seconds / 60);
+    if (minutes < 100) return `about ${minutes} minute${minutes === 1 ? '' : 's'} left`;
+    return `about ${Math.ceil(minutes / 60)} hours left`;
+}
+
+/** A number of files. */
+export const count = (files: number) => (files === 1 ? '1 file' : `${files} files`);
+
+/** A name without what browsers do not save in a name. */
+export function savedName(name: string): string {
+    return name.replace(/[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^~/gu, '_');
+}
+
+/** The name of the result. In a folder it may begin with a dot, as no download can. */
+export function resultName(name: string, open: boolean, inFolder: boolean): string {
     let result = `${name}.pld`;
     if (open) result = /.\.pld$/i.test(name) ? name.slice(0, -4) : `${name}.decrypted`;
-    const saved = result
-        .replace(/[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^~/gu, '_')
-        .replace(/^\.+/, '');
+    const saved = savedName(result).replace(inFolder ? /^\.+$/ : /^\.+/, '');
     return saved === '' ? 'decrypted' : saved;
 }
 
@@ -31,10 +46,16 @@ export function quoted(name: string): string {
     return /^[\w.,@%+=:/-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
 }
 
-/** The command that decrypts a file. */
-export function command(encrypted: string, plain: string, keyFile: string | undefined): string {
+/** The command that decrypts a file, or a folder if the name of the file is missing. */
+export function command(
+    encrypted: string,
+    plain: string | undefined,
+    keyFile: string | undefined,
+): string {
     const secret = keyFile === undefined ? '-p' : `-k ${quoted(keyFile)}`;
-    return `palladion decrypt ${secret} -o ${quoted(plain)} ${quoted(encrypted)}`;
+    return plain === undefined
+        ? `palladion decrypt ${secret} --recursive -o decrypted ${quoted(encrypted)}`
+        : `palladion decrypt ${secret} -o ${quoted(plain)} ${quoted(encrypted)}`;
 }
 
 /** A message of the library as a sentence. */

@@ -223,20 +223,49 @@ describe('nothing is saved', () => {
                 }),
         ));
 
-    test('if the browser has no room', () =>
+    const withoutRoom = async (page, context) => {
+        const session = await context.newCDPSession(page);
+        const origin = new URL(page.url()).origin;
+        await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 40 << 20 });
+        await choose(page, 'large');
+        await pick(page, 'key');
+        await useKey(page, 'my.key');
+        await go(page);
+        return problem(page);
+    };
+
+    test('if the browser has no room, which it says before the work', () =>
         nothingSaved(async (page, context) => {
-            const session = await context.newCDPSession(page);
-            const origin = new URL(page.url()).origin;
-            await session.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 40 << 20 });
-            await choose(page, 'large');
-            await pick(page, 'key');
-            await useKey(page, 'my.key');
-            await go(page);
+            await page.evaluate(() => {
+                Worker.prototype.postMessage = () => (globalThis.began = true);
+            });
+            assert(!(await page.isVisible('#where')));
             assert.match(
-                await problem(page),
-                /The browser has no room for the result.+command.+Nothing was saved\./s,
+                await withoutRoom(page, context),
+                /room for about (3\d|4[01]) MB here, .+ needs 68 MB.+folder.+Nothing was saved\./s,
             );
+            assert.equal(await page.evaluate('globalThis.began'), undefined);
+            // A folder needs none of it.
+            assert(await page.isVisible('#where'));
+            assert(await page.isChecked('input[value=folder]'));
         }));
+
+    test('if the browser has no room, but does not say so before', () =>
+        nothingSaved(
+            async (page, context) =>
+                assert.match(
+                    await withoutRoom(page, context),
+                    /The browser has no room for the result.+command.+Nothing was saved\./s,
+                ),
+            (page) =>
+                page.addInitScript(() => {
+                    const { createWritable } = FileSystemFileHandle.prototype;
+                    FileSystemFileHandle.prototype.createWritable = function () {
+                        if (this.name.startsWith('room')) throw new TypeError('not here');
+                        return createWritable.call(this);
+                    };
+                }),
+        ));
 });
 
 test('the data of the page is deleted meanwhile', () =>

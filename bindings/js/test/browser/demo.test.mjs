@@ -2,7 +2,7 @@
 // errors, works with the keyboard alone, and has no accessibility errors that axe can find.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import {
     cancelled, cancelNext, choose, go, js, palladion, passphrase, path, pick, plain, problem, saved,
@@ -238,9 +238,22 @@ test('passphrases that are not the same, and names', () =>
         await go(page);
         assert.match(await page.innerText('#passphrase-wrong'), /at least 8 characters/);
         assert.equal(await page.evaluate('document.activeElement.id'), 'passphrase');
-        for (const id of ['#passphrase', '#again']) await page.fill(id, 'abcabcabcabc');
-        await go(page);
-        assert.match(await page.innerText('#passphrase-wrong'), /at least 4 different/);
+        for (const easy of [
+            'abcabcabcabc', 'aabbaabab', 'Passw0rd!', 'qwertyuiop', '87654321', 'Summer2024!',
+            '12.05.1987', 'iloveyou2', '482917356', 'correct horse battery staple',
+        ]) {
+            await page.fill('#passphrase', easy);
+            assert.match(await page.innerText('#passphrase-wrong'), /easy to guess/, easy);
+            await page.fill('#again', easy);
+            await go(page);
+            assert.match(await page.innerText('#passphrase-wrong'), /easy to guess/, easy);
+            assert.equal(await page.evaluate('document.activeElement.id'), 'passphrase');
+        }
+        // It says so only of what is.
+        for (const other of ['one two three', 'xkqwzvtb', 'k3ks-r9!z', '4829173561', 'пять слов']) {
+            await page.fill('#passphrase', other);
+            assert(!(await page.isVisible('#passphrase-wrong')), other);
+        }
         await page.fill('#passphrase', 'one two three');
         await page.fill('#again', '');
         await go(page);
@@ -256,7 +269,7 @@ test('passphrases that are not the same, and names', () =>
         for (const id of ['#passphrase', '#again']) {
             await page.fill(id, '');
             await page.focus(id);
-            await page.keyboard.insertText('abcd'.repeat(16385));
+            await page.keyboard.insertText('abcd'.repeat(16385)); // too long to be called easy
         }
         await go(page);
         assert.match(await problem(page), /at most 65536 bytes.+Nothing was saved\./s);
@@ -337,36 +350,277 @@ test('a file that is dropped', () =>
                         globalThis.marked = document.body.classList.contains('dragging');
                 }
             }, names);
-        await drop(['a.txt', 'b.txt']);
+        await drop(['a.txt']);
         assert.equal(await page.evaluate('globalThis.marked'), true);
-        await page.getByText('a.txt, 7 bytes. One at a time: the others were left out.').waitFor();
+        await page.getByText('a.txt, 7 bytes').waitFor();
         assert(!(await page.evaluate('document.body.classList.contains("dragging")')));
         // Another one, once this is done, has another passphrase.
         for (const id of ['#passphrase', '#again']) await page.fill(id, passphrase);
         await saved(page, () => go(page));
-        await drop(['c.txt']);
-        await page.getByText('c.txt, 7 bytes').waitFor();
+        await drop(['c.txt', 'd.txt']);
+        await page.getByText('2 files, 14 bytes').waitFor();
         assert.equal(await page.inputValue('#passphrase'), '');
         await go(page);
         assert.match(await page.innerText('#passphrase-wrong'), /Type a passphrase/);
     }));
 
-test('a folder that is dropped', () =>
+/** Files below a folder: paths and contents. */
+const tree = { 'a.txt': 'one', '.hidden': 'two', 'sub/a.txt': 'three', 'sub/deep/empty': '' };
+for (const [name, text] of Object.entries(tree)) {
+    mkdirSync(dirname(path(`tree/${name}`)), { recursive: true });
+    writeFileSync(path(`tree/${name}`), text);
+}
+mkdirSync(path('hollow/inner'), { recursive: true });
+
+/** Drops files and folders as the system does. */
+async function drop(page, context, ...names) {
+    const session = await context.newCDPSession(page);
+    const data = { items: [], files: names.map(path), dragOperationsMask: 1 };
+    for (const type of ['dragEnter', 'dragOver', 'drop'])
+        await session.send('Input.dispatchDragEvent', { type, x: 200, y: 200, data });
+}
+
+test('folders that are dropped', () =>
     withPage('server', async (page, context) => {
-        mkdirSync(path('folder'));
-        const session = await context.newCDPSession(page);
-        const drop = async (...names) => {
-            const data = { items: [], files: names.map(path), dragOperationsMask: 1 };
-            for (const type of ['dragEnter', 'dragOver', 'drop'])
-                await session.send('Input.dispatchDragEvent', { type, x: 200, y: 200, data });
-        };
-        await drop('folder', 'plain.txt');
-        assert.match(await problem(page), /This is a folder\.\s+Pack it first/);
-        assert.equal(await page.innerText('#file-said'), 'No file yet.');
-        await drop('plain.txt', 'folder');
-        await page.getByText('plain.txt, 3.0 MB. One at a time').waitFor();
+        await drop(page, context, 'tree', 'plain.txt');
+        await page.getByText('5 files, 3.0 MB').waitFor();
+        assert.equal(await page.innerText('#go'), 'Encrypt 5 files');
+        await drop(page, context, 'hollow');
+        assert.match(await problem(page), /There is no file in this folder/);
+        await drop(page, context, 'plain.txt');
+        await page.getByText('plain.txt, 3.0 MB').waitFor();
+        assert(!(await page.isVisible('#problem')));
+        assert.equal(await page.innerText('#go'), 'Encrypt');
+    }));
+
+test('a folder that is dropped on a page from the disk', () =>
+    withPage('file', async (page, context) => {
+        await drop(page, context, 'tree');
+        assert.match(await problem(page), /what is in the folder tree\.\s+Press “Choose a folder”/);
+        await page.setInputFiles('#folder', path('tree'));
+        await page.getByText('4 files, 11 bytes').waitFor();
         assert(!(await page.isVisible('#problem')));
     }));
+
+/**
+ * Lets the page choose a folder, which begins with some files. Returns a function that says what is
+ * in it.
+ */
+async function folderForResults(page, first = {}) {
+    await page.evaluate(async (first) => {
+        const root = await navigator.storage.getDirectory();
+        globalThis.chosen = await root.getDirectoryHandle('chosen', { create: true });
+        for (const [name, text] of Object.entries(first)) {
+            const file = await chosen.getFileHandle(name, { create: true });
+            const stream = await file.createWritable();
+            await stream.write(text);
+            await stream.close();
+        }
+        globalThis.showDirectoryPicker = () => chosen;
+    }, first);
+    return () =>
+        page.evaluate(async () => {
+            const walk = async (folder, above) => {
+                const found = {};
+                for await (const [name, handle] of folder.entries()) {
+                    if (handle.kind === 'directory')
+                        Object.assign(found, await walk(handle, `${above}${name}/`));
+                    else {
+                        const bytes = new Uint8Array(await (await handle.getFile()).arrayBuffer());
+                        found[above + name] = Array.from(bytes);
+                    }
+                }
+                return found;
+            };
+            return walk(chosen, '');
+        });
+}
+
+const finished = (page) => page.waitForSelector('#done:not([hidden])');
+
+test('a folder is encrypted into a folder, for the command line, and decrypted from it', () =>
+    withPage('server', async (page) => {
+        page.on('download', () => assert.fail('a download'));
+        const results = await folderForResults(page, { 'tree.pld': 'not this one' });
+        await page.setInputFiles('#folder', path('tree'));
+        await page.getByText('4 files, 11 bytes').waitFor();
+        assert(await page.isChecked('input[value=folder]'));
+        await pick(page, 'key');
+        await useKey(page, 'my.key');
+        await go(page);
+        await finished(page);
+        assert.match(await page.innerText('#done-said'), /^4 files were encrypted \(\d+ bytes\)/);
+        assert.match(await page.innerText('#done-where'), /The folder “chosen” has what/);
+        const command = (key, to, from) =>
+            `palladion decrypt -k ${key} --recursive -o ${to} ${from}`;
+        assert.equal(
+            await page.textContent('#command'),
+            command('my.key', 'decrypted', 'chosen'),
+        );
+        const encrypted = await results();
+        for (const [name, bytes] of Object.entries(encrypted)) {
+            mkdirSync(dirname(path(`chosen/${name}`)), { recursive: true });
+            writeFileSync(path(`chosen/${name}`), Buffer.from(bytes));
+        }
+        assert.equal(readFileSync(path('chosen/tree.pld'), 'utf8'), 'not this one');
+        rmSync(path('chosen/tree.pld'));
+        const names = ['my.key', 'decrypted', 'chosen'].map(path);
+        palladion(...command(...names).split(' ').slice(1));
+        for (const [name, text] of Object.entries(tree))
+            assert.equal(readFileSync(path(`decrypted/tree/${name}`), 'utf8'), text);
+
+        // One that is damaged does not hold up the others, and leaves no file.
+        const damaged = path('chosen/tree/sub/a.txt.pld');
+        const bytes = readFileSync(damaged);
+        bytes[bytes.length - 1] ^= 1;
+        writeFileSync(damaged, bytes);
+        writeFileSync(path('chosen/tree/note.txt'), 'not encrypted');
+        await page.click('#another');
+        await page.setInputFiles('#folder', path('chosen/tree'));
+        await page.getByText(/^5 files: to be encrypted/).waitFor();
+        assert.match(await page.innerText('#mode-said'), /^Files named \.pld are encrypted alr/);
+        await pick(page, 'decrypt');
+        assert.match(await page.innerText('#mode-said'), /^Only files named \.pld .*: 4 of 5\./);
+        await go(page);
+        await finished(page);
+        assert.equal(await page.innerText('#done-title'), 'Decrypted 3 of 4 files');
+        const said = await page.innerText('#failed');
+        assert.match(said, /^tree\/sub\/a\.txt\.pld: The file is damaged/);
+        const all = await results();
+        for (const name of Object.keys(encrypted)) delete all[name];
+        const { 'sub/a.txt': _, ...others } = tree;
+        const expected = Object.keys(others).map((name) => `tree/${name}`);
+        assert.deepEqual(Object.keys(all).sort(), expected.sort());
+        for (const [name, text] of Object.entries(others))
+            assert.equal(String(Buffer.from(all[`tree/${name}`])), text);
+
+        // A second time, nothing is replaced.
+        await page.click('#another');
+        for (let time = 0; time < 2; time++) {
+            await page.setInputFiles('#file', [path('tree/a.txt'), path('tree/.hidden')]);
+            await page.getByText('2 files, 6 bytes').waitFor();
+            await go(page);
+            await finished(page);
+            await page.click('#another');
+        }
+        const last = Object.keys(await results());
+        assert(last.includes('a.txt.pld') && last.includes('a.txt (1).pld'), `${last}`);
+    }));
+
+test('no folder is chosen, or it takes no file', () =>
+    withPage('server', async (page) => {
+        await page.setInputFiles('#folder', path('tree'));
+        await page.getByText('4 files, 11 bytes').waitFor();
+        for (const id of ['#passphrase', '#again']) await page.fill(id, passphrase);
+        await page.evaluate(() => {
+            globalThis.showDirectoryPicker = async () => {
+                throw new DOMException('The user aborted a request.', 'AbortError');
+            };
+        });
+        await go(page);
+        await page.locator('#form').getByText('No folder was chosen. Nothing was').waitFor();
+        const results = await folderForResults(page);
+        await page.evaluate(() => {
+            FileSystemWritableFileStream.prototype.close = async () => {
+                throw new DOMException('no space left', 'NotFoundError');
+            };
+        });
+        await go(page);
+        assert.match(
+            await problem(page),
+            /None of the 4 files .*The first is .*: the result cannot be written.*: no space le/,
+        );
+        assert.deepEqual(await results(), {});
+    }));
+
+test('several files become downloads, which can be cancelled', () =>
+    withPage('server', async (page) => {
+        const many = Array.from({ length: 25 }, (_, i) => path(`file ${i}`));
+        for (const name of many) writeFileSync(name, name);
+        await page.setInputFiles('#file', many);
+        await page.getByText('25 files').first().waitFor();
+        await pick(page, 'key');
+        await useKey(page, 'my.key');
+        await pick(page, 'downloads');
+        const downloads = [];
+        page.on('download', (download) => downloads.push(download));
+        await go(page);
+        await finished(page);
+        while (downloads.length < 25) await page.waitForTimeout(50);
+        for (const download of downloads) {
+            palladion('decrypt', '-f', '-k', path('my.key'), '-o', path('back'),
+                await download.path());
+            const name = download.suggestedFilename().replace(/\.pld$/, '');
+            assert.equal(readFileSync(path('back'), 'utf8'), path(name));
+        }
+        await page.click('#done-saved summary');
+        const { name } = await saved(page, () => page.click('#saved li:nth-child(3) a'));
+        assert.match(name, /^file \d+\.pld$/);
+        assert(!(await page.isVisible('#done-command')));
+
+        await page.click('#another');
+        await page.setInputFiles('#file', many);
+        await page.getByText('25 files').first().waitFor();
+        await pick(page, 'key');
+        // Once the second has begun.
+        await page.evaluate(() => {
+            const title = document.getElementById('working-title');
+            new MutationObserver(() => {
+                if (title.textContent.includes('(2 of 25)'))
+                    document.getElementById('cancel').click();
+            }).observe(title, { childList: true });
+        });
+        await go(page);
+        await page.locator('#form').getByText('Cancelled. 1 of 25 files was saved').waitFor();
+        assert.equal(await page.evaluate('document.activeElement.id'), 'go');
+    }));
+
+test('the time that is left', () =>
+    withPage(
+        'server',
+        async (page) => {
+            await choose(page, 'plain.txt');
+            await pick(page, 'key');
+            await useKey(page, 'my.key');
+            await page.evaluate(() => {
+                // By this clock, each step takes 100 s.
+                let now = performance.now();
+                performance.now = () => (now += 100_000);
+                globalThis.seen = [];
+                for (const id of ['figures', 'live']) {
+                    const place = document.getElementById(id);
+                    new MutationObserver(() => seen.push(place.textContent)).observe(place, {
+                        childList: true,
+                    });
+                }
+            });
+            await saved(page, () => page.evaluate(() => document.getElementById('go').click()));
+            const seen = await page.evaluate('seen.filter((text) => text.includes("left"))');
+            assert.deepEqual(seen, [
+                '1.5 MB of 3.0 MB, 15 kB per second, about 2 minutes left',
+                '50 percent, about 2 minutes left',
+            ]);
+        },
+        {},
+        (page) =>
+            page.addInitScript(() => {
+                const reads = [300_000, 1_500_000];
+                globalThis.Worker = class {
+                    constructor() {
+                        setTimeout(() => this.onmessage({ data: { ready: true } }));
+                    }
+
+                    postMessage() {
+                        const read = reads.shift();
+                        const step = { read, piece: new Uint8Array(1000) };
+                        const data = read === undefined ? { done: true } : { step };
+                        setTimeout(() => this.onmessage({ data }));
+                    }
+
+                    terminate() {}
+                };
+            }),
+    ));
 
 /**
  * Returns the dialogue for choosing files. A browser on a busy machine may refuse it because the
@@ -391,6 +645,8 @@ test('by keyboard alone', () =>
         assert.equal(await focused(), 'file');
         await (await chooser(page, () => keyboard.press('Space'))).setFiles(path('plain.txt'));
         await page.getByText('plain.txt, 3.0 MB').waitFor();
+        await keyboard.press('Tab');
+        assert.equal(await focused(), 'folder');
         await keyboard.press('Tab');
         assert.equal(await focused(), 'encrypt');
         await keyboard.press('Tab');
@@ -604,6 +860,23 @@ describe('accessibility', { concurrency: true }, () => {
                     await useKey(page, 'my.key');
                     await saved(page, () => go(page));
                     await check('done');
+                    await page.click('#another');
+                    await page.setInputFiles('#file', ['plain.txt', 'with key.pld'].map(path));
+                    await page.getByText(/^2 files: /).waitFor();
+                    await pick(page, 'downloads');
+                    await check('several files');
+                    await saved(page, () => go(page));
+                    await finished(page);
+                    await page.click('#done-saved summary');
+                    await check('several downloads');
+                    await page.click('#another');
+                    writeFileSync(path('not.pld'), 'not encrypted');
+                    await page.setInputFiles('#file', ['not.pld', 'with key.pld'].map(path));
+                    await page.getByText(/^2 files: /).waitFor();
+                    await pick(page, 'key');
+                    await saved(page, () => go(page));
+                    await finished(page);
+                    await check('one that failed');
                 },
                 options,
             ),
