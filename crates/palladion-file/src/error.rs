@@ -302,8 +302,8 @@ impl From<palladion::Error> for Error {
 
 /// For [`io::Read`] and [`io::Write`]: an I/O error is returned unchanged; any other error becomes
 /// [`io::ErrorKind::InvalidData`] (or [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) for a
-/// truncated file, [`InvalidInput`](io::ErrorKind::InvalidInput) for an empty passphrase, keyring or place) around
-/// the [`Error`].
+/// truncated file, [`InvalidInput`](io::ErrorKind::InvalidInput) for a passphrase, a keyring or a
+/// place that is empty) around the [`Error`].
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {
