@@ -1,7 +1,6 @@
 //! The header of 128 bytes, and the key derived from it and the secret.
 
 use hkdf::Hkdf;
-use palladion::subtle::ConstantTimeEq;
 use palladion::{Algorithm, Tag};
 use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
@@ -204,7 +203,7 @@ impl Header {
             self.bytes[PLACE] = BOUND;
             self.check_place(Some(place))?;
             let (cipher, check) = self.expand_place(ikm, place)?;
-            self.bytes[PLACE_CHECK].copy_from_slice(&check);
+            self.bytes[PLACE_CHECK].copy_from_slice(check.as_bytes());
             bound = Some(cipher);
         }
         let (cipher, commitment) = self.expand(ikm)?;
@@ -368,7 +367,7 @@ impl Header {
         self.check_place(place)?;
         let Some(place) = place else { return Ok(Some(cipher)) };
         let (cipher, check) = self.expand_place(ikm, place)?;
-        match bool::from(check.ct_eq(&self.bytes[PLACE_CHECK])) {
+        match check == Tag::try_from(&self.bytes[PLACE_CHECK])? {
             true => Ok(Some(cipher)),
             false => Err(Error::WrongPlace),
         }
@@ -376,13 +375,12 @@ impl Header {
 
     /// Derives the key of this file, if it is not bound, and the commitment.
     fn expand(&self, ikm: &[u8; 32]) -> Result<(Cipher, Tag<32>), Error> {
-        let (cipher, commitment) = self.derive::<32>(ikm, &[KDF_INFO, self.before_commitment()])?;
-        Ok((cipher, commitment.into()))
+        self.derive(ikm, &[KDF_INFO, self.before_commitment()])
     }
 
     /// Derives the key of this file, if it is bound to this place, and the place check. That is a
     /// field, so the info ends before it.
-    fn expand_place(&self, ikm: &[u8; 32], place: &[u8]) -> Result<(Cipher, [u8; 4]), Error> {
+    fn expand_place(&self, ikm: &[u8; 32], place: &[u8]) -> Result<(Cipher, Tag<4>), Error> {
         self.derive(ikm, &[PLACE_INFO, &self.bytes[..PLACE_CHECK.start], place])
     }
 
@@ -391,14 +389,14 @@ impl Header {
         &self,
         ikm: &[u8; 32],
         info: &[&[u8]],
-    ) -> Result<(Cipher, [u8; N]), Error> {
+    ) -> Result<(Cipher, Tag<N>), Error> {
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);
         Hkdf::<Sha256>::new(Some(self.salt()), ikm)
             .expand_multi_info(info, &mut derived[..key_len + N])
             .expect("HKDF gives up to 8160 bytes");
-        let (key, rest) = derived.split_at(key_len);
-        Ok((Cipher::new(self.algorithm, key)?, *rest.first_chunk().expect("N is at most 32")))
+        let (key, rest) = derived[..key_len + N].split_at(key_len);
+        Ok((Cipher::new(self.algorithm, key)?, rest.try_into()?))
     }
 }
 
