@@ -108,9 +108,9 @@ impl Ring {
         self.sources.iter().filter_map(Source::as_input).collect()
     }
 
-    /// Fails if there is no secret of a kind that a file takes, if its passphrase costs too much, or
-    /// if the file is bound to a place and `--bind` is not given, or the reverse. Opens the default
-    /// key file if it takes that. Call it before [`unlock`](Self::unlock).
+    /// Fails if there is no secret of a kind that a file takes, if its passphrase costs too much,
+    /// or if the file is bound to a place and `--bind` is not given, or the reverse. Opens the
+    /// default key file if it takes that. Call it before [`unlock`](Self::unlock).
     pub fn check(&mut self, sealed: &Sealed<'_>) -> Result<()> {
         let failed = |error| Failure::file(&error, sealed.name, "the output");
         // Before the user is asked for anything.

@@ -224,7 +224,8 @@ fn info_without_a_key() {
         "\n",
         r#"{"file":"1.pld","version":1,"algorithm":"AEGIS-256X2","chunk_size":1024,"#,
         r#""key_slots":null,"#,
-        r#""secrets":[{"kind":"key"}],"bound":false,"size":1,"chunks":1,"on_disk":165,"verified":false}"#,
+        r#""secrets":[{"kind":"key"}],"bound":false,"size":1,"chunks":1,"on_disk":165,"#,
+        r#""verified":false}"#,
         "\n",
     );
     let shown = name.replace('"', r#"\""#);

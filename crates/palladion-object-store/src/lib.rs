@@ -209,10 +209,11 @@ impl<T: ObjectStore> EncryptedStore<T> {
     /// Sets whether objects are bound to their paths; by default `false`. Then whoever has the
     /// store but not the key cannot swap two objects or move one:
     /// [`WrongPlace`](palladion_file::Error::WrongPlace). Objects that are not bound cannot be
-    /// read: [`NotBound`](palladion_file::Error::NotBound). The [place](palladion_file::Keyring::bind)
-    /// is the path that the calls of this store are given, in UTF-8: without a prefix that the
-    /// store below adds. A copy or rename is [`NotSupported`](object_store::Error::NotSupported),
-    /// because the store below copies the encrypted bytes, which are bound to the old path.
+    /// read: [`NotBound`](palladion_file::Error::NotBound). The
+    /// [place](palladion_file::Keyring::bind) is the path that the calls of this store are given,
+    /// in UTF-8: without a prefix that the store below adds. A copy or rename is
+    /// [`NotSupported`](object_store::Error::NotSupported), because the store below copies the
+    /// encrypted bytes, which are bound to the old path.
     ///
     /// ```
     /// use object_store::{ObjectStoreExt, memory::InMemory};
