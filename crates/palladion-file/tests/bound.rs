@@ -409,7 +409,7 @@ fn salvage() {
         Ok(())
     });
     let salvaged = salvaged.unwrap();
-    assert_eq!(salvaged.missing, [CHUNK as u64..2 * CHUNK as u64]);
+    assert_eq!(salvaged.missing, std::slice::from_ref(&(CHUNK as u64..2 * CHUNK as u64)));
     assert!(out[..CHUNK] == text[..CHUNK] && out[2 * CHUNK..] == text[2 * CHUNK..]);
     let there = Secret::from(&key()).bind(THERE);
     let nothing = |_: u64, _: &[u8]| panic!("text of another place");
