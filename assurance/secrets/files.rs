@@ -79,6 +79,19 @@ fn chunks(key: &MasterKey, other: &MasterKey, algorithm: Algorithm) -> Result<()
     open(key, &file)?;
     assert!(matches!(open(key, &flipped(&file)), Err(Error::Damaged { .. })));
     assert!(matches!(open(other, &file), Err(Error::WrongKey)));
+    bound(key, algorithm)
+}
+
+/// The place is public.
+fn bound(key: &MasterKey, algorithm: Algorithm) -> Result<(), Error> {
+    let [here, there] = ["here", "there"].map(|place| Secret::from(key).bind(place));
+    shown(&here);
+    let (text, mut file) = (hidden(100), Vec::new());
+    Encryptor::new(&here).algorithm(algorithm).run(&text[..], &mut file)?;
+    public(&file[..HEADER_LEN]);
+    let open = |keyring| Decryptor::new(keyring).run(&file[..], Vec::new());
+    open(&here)?;
+    assert!(matches!(open(&there), Err(Error::WrongPlace)));
     Ok(())
 }
 

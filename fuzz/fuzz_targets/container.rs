@@ -37,6 +37,7 @@ struct File {
     maker: Maker,
     threads: u8,
     stop: Option<Stop>,
+    is_bound: bool,
     cuts: Vec<u16>,
     damage: Vec<Damage>,
 }
@@ -329,6 +330,8 @@ fn file(file: &File) {
     let key = MasterKey::from(<[u8; 32]>::try_from(file.seed.bytes(1, 32)).expect("32 bytes"));
     let passphrase = Passphrase::new(file.seed.bytes(2, 12));
     let secret = if file.passphrase { Secret::from(&passphrase) } else { Secret::from(&key) };
+    let bound = secret.bind("here");
+    let secret = if file.is_bound { Secret::from(&bound) } else { secret };
     let text = file.seed.bytes(3, usize::from(file.len % 5000));
     let whole = make(file, secret, &text);
     let chunks = text.len().div_ceil(SIZE.bytes()).max(1);
@@ -350,6 +353,9 @@ fn file(file: &File) {
     if let Some(stop) = file.stop {
         stopped(file, stop, secret, &text, &whole);
     }
+    // Another place, or one too many.
+    let (out, ended) = read(&bytes, (&secret.bind("there")).into(), &file.cuts, file.threads());
+    assert!(out.is_empty() && ended.is_err(), "a wrong place opened it");
     // The other kind of secret, and another secret of this kind.
     let other = MasterKey::from([0x77; 32]);
     let another = Passphrase::new("another");

@@ -10,7 +10,7 @@ use palladion_reference::file::slots::{
     Opener, at_any_offset, costs, from_start, head, sealed, slot, with_checksum as with_sum, wrap,
 };
 use palladion_reference::file::{
-    Cipher, HEADER_LEN, OVERHEAD, Reader, Secret, fields, header, with_checksum,
+    Cipher, HEADER_LEN, OVERHEAD, Reader, Secret, bound, fields, header, with_checksum,
 };
 
 const PASSPHRASE: &str = "correct horse battery staple";
@@ -141,13 +141,35 @@ impl Answers {
 
     /// A file, and what its readers say.
     fn file(&mut self, name: &str, secret: &str, file: &[u8]) {
+        self.file_at("file", name, secret, None, file);
+    }
+
+    /// What readers say that have a place, or know that files can be bound to one.
+    fn bound(&mut self, name: &str, secret: &str, place: &str, file: &[u8]) {
+        let place = Some(place.as_bytes()).filter(|place| !place.is_empty());
+        match file.get(10) {
+            Some(2) => self.slots_at("bound-slots", name, secret, place, file),
+            _ => self.file_at("bound", name, secret, place, file),
+        }
+    }
+
+    /// What comes between the secret and the answers.
+    fn place(kind: &str, place: Option<&[u8]>) -> String {
+        match (kind.starts_with("bound"), place) {
+            (false, _) => String::new(),
+            (true, None) => " -".into(),
+            (true, Some(place)) => format!(" {}", hex(place)),
+        }
+    }
+
+    fn file_at(&mut self, kind: &str, name: &str, secret: &str, place: Option<&[u8]>, file: &[u8]) {
         assert!(self.files.insert(name.into()), "{name}");
         let given = match secret {
             "key" => Secret::Key(counting(0)),
             _ => Secret::Passphrase(stretched()),
         };
         let (mut released, mut middle, mut chunks) = (0, String::new(), "-".into());
-        let start = Reader::new(file, given).and_then(|reader| {
+        let start = Reader::new(file, given, place).and_then(|reader| {
             (middle, chunks) = from_middle(&reader, file);
             let (plaintext, end) = reader.from_start(file);
             assert_eq!(plaintext, text(0, plaintext.len()), "{name}");
@@ -158,16 +180,28 @@ impl Answers {
         let start = start.err().unwrap_or("ok");
         let middle = if middle.is_empty() { start } else { &middle };
         let pieces = self.pieces(file);
-        writeln!(self.out, "file {name} {secret} {start}:{released} {middle} {chunks}{pieces}")
-            .unwrap();
+        let place = Self::place(kind, place);
+        let answers = format!("{start}:{released} {middle} {chunks}");
+        writeln!(self.out, "{kind} {name} {secret}{place} {answers}{pieces}").unwrap();
     }
 
     /// A file with key slots, and what the readers that open these say.
     fn with_slots(&mut self, name: &str, secret: &str, file: &[u8]) {
+        self.slots_at("slots", name, secret, None, file);
+    }
+
+    fn slots_at(
+        &mut self,
+        kind: &str,
+        name: &str,
+        secret: &str,
+        place: Option<&[u8]>,
+        file: &[u8],
+    ) {
         assert!(self.files.insert(name.into()), "{name}");
         let opener = match secret {
-            "key" => Opener::new(Secret::Key(counting(0)), CHEAP),
-            _ => Opener::new(Secret::Passphrase(stretched()), CHEAP),
+            "key" => Opener::new(Secret::Key(counting(0)), CHEAP, place),
+            _ => Opener::new(Secret::Passphrase(stretched()), CHEAP, place),
         };
         let (plaintext, start) = from_start(file, opener.clone());
         assert_eq!(plaintext, text(0, plaintext.len()), "{name}");
@@ -177,8 +211,10 @@ impl Answers {
             Err(error) => (error.into(), "-".into()),
         };
         let pieces = self.pieces(file);
-        writeln!(self.out, "slots {name} {secret} {start}:{released} {middle} {chunks}{pieces}")
-            .unwrap();
+        self.errors.extend(matches!(start, "bound" | "not-bound" | "wrong-place").then_some(start));
+        let place = Self::place(kind, place);
+        let answers = format!("{start}:{released} {middle} {chunks}");
+        writeln!(self.out, "{kind} {name} {secret}{place} {answers}{pieces}").unwrap();
     }
 
     /// A file that is opened with the master key.
@@ -446,6 +482,122 @@ fn slots(a: &mut Answers) {
     a.with_slots("slots-last-sequence", "key", &both(&head(12, u64::MAX, &[&key])));
 }
 
+/// Files that are bound to a place, or should be.
+fn bound_files(a: &mut Answers, unbound: &[u8]) {
+    const HERE: &str = "reports/2026/january";
+    const THERE: &str = "reports/2026/february";
+    a.comment("Files that are bound to a place.");
+    let (key, passphrase) = (counting(0), stretched());
+    let made = |fields: &[u8; 64], ikm: &[u8; 32], place: &str, len: usize| {
+        let fields = bound(fields, ikm, place.as_bytes());
+        let cipher = Cipher::at(&fields, ikm, place.as_bytes()).0;
+        let chunks = (0..len.div_ceil(CHUNK)).map(|n| {
+            let rest = len - n * CHUNK;
+            cipher.seal(n as u64, rest <= CHUNK, &text(n * CHUNK, rest.min(CHUNK)))
+        });
+        [header(&fields, ikm), chunks.collect::<Vec<_>>().concat()].concat()
+    };
+    let here = a.name("bound-here", made(&with_key(), &key, HERE, 1500));
+    a.bound("bound", "key", HERE, &here);
+    a.bound("bound-no-place", "key", "", &here);
+    a.bound("bound-other-place", "key", THERE, &here);
+    a.bound("bound-longer-place", "key", &format!("{HERE}/"), &here);
+    a.bound("bound-shorter-place", "key", &HERE[..19], &here);
+    a.bound("bound-not", "key", HERE, unbound);
+    a.bound("bound-passphrase-given", "passphrase", HERE, &here);
+    a.bound("bound-passphrase-given-no-place", "passphrase", "", &here);
+    a.bound("bound-other-key", "key", HERE, &made(&with_key(), &counting(1), HERE, 5));
+    a.bound("bound-other-key-other-place", "key", THERE, &made(&with_key(), &counting(1), HERE, 5));
+    let phrase = made(&with_costs(CHEAP), &passphrase, HERE, 5);
+    a.bound("bound-passphrase", "passphrase", HERE, &phrase);
+    a.bound("bound-passphrase-other-place", "passphrase", THERE, &phrase);
+    a.bound("bound-passphrase-no-place", "passphrase", "", &phrase);
+    a.bound("bound-key-given", "key", THERE, &phrase);
+    let too_costly = made(&with_costs([8, 17, 1]), &passphrase, HERE, 5);
+    a.bound("bound-too-costly", "passphrase", THERE, &too_costly);
+    a.bound("bound-too-costly-no-place", "passphrase", "", &too_costly);
+    a.bound("bound-utf-8", "key", "caf\u{e9} \u{65e5}\u{8a18}", &{
+        made(&with_key(), &key, "caf\u{e9} \u{65e5}\u{8a18}", 5)
+    });
+    let long = "x".repeat(70);
+    a.bound("bound-long-place", "key", &long, &made(&with_key(), &key, &long, 5));
+    for algorithm in 1..=6 {
+        let fields = fields(algorithm, 0, 10, &counting(0x80), [0; 3]);
+        a.bound(&format!("bound-{algorithm}"), "key", HERE, &made(&fields, &key, HERE, 25));
+    }
+
+    a.comment("Someone changed such a file.");
+    for (at, byte) in [(12, 0), (12, 1), (12, b'Q'), (13, 1), (15, 1), (60, 0), (63, 7), (64, 0)] {
+        let changed = [with_checksum(&set(&here, at, &[byte])), here[HEADER_LEN..].into()].concat();
+        a.bound(&format!("bound-{at}-to-{byte}"), "key", HERE, &changed);
+    }
+    let stripped = set(&set(&here, 12, &[0]), 60, &[0; 4]);
+    let stripped = [with_checksum(&stripped), here[HEADER_LEN..].into()].concat();
+    a.bound("bound-stripped", "key", HERE, &stripped);
+    a.bound("bound-stripped-no-place", "key", "", &stripped);
+    a.bound("bound-cut", "key", HERE, &here[..here.len() - 1]);
+    a.bound("bound-flip", "key", HERE, &flip(&here, HEADER_LEN + SEALED + 9));
+    a.bound("bound-flip-other-place", "key", THERE, &flip(&here, HEADER_LEN + SEALED + 9));
+    a.comment("Someone with the key: a place check that says nothing of the key, and the reverse.");
+    let fields_here = bound(&with_key(), &key, HERE.as_bytes());
+    let chunk = |cipher: Cipher| cipher.seal(0, true, &text(0, 5));
+    let h = header(&fields_here, &key);
+    let there = Cipher::at(&fields_here, &key, THERE.as_bytes()).0;
+    a.bound("bound-key-of-other-place", "key", HERE, &[&h[..], &chunk(there)].concat());
+    let without = Cipher::derive(&fields_here, &key).0;
+    a.bound("bound-key-of-no-place", "key", HERE, &[&h[..], &chunk(without)].concat());
+    let fields_zero = set_field(fields_here, 60, &[0; 4]);
+    let with_zero = Cipher::at(&fields_zero, &key, HERE.as_bytes()).0;
+    let with_zero = [header(&fields_zero, &key), chunk(with_zero)].concat();
+    a.bound("bound-check-is-zero", "key", HERE, &with_zero);
+
+    a.comment("With key slots.");
+    let f = bound(&fields(5, 2, 10, &counting(0x80), [0; 3]), &file_key(), HERE.as_bytes());
+    let cipher = Cipher::at(&f, &file_key(), HERE.as_bytes()).0;
+    let h = header(&f, &file_key());
+    let chunks = [cipher.seal(0, false, &text(0, 1024)), cipher.seal(1, true, &text(1024, 100))];
+    let chunks = a.name("bound-chunks", chunks.concat());
+    let ours = a.name("bound-slot", wrap(&f, 1, &key, &file_key(), &[1; 32], b""));
+    let phrase = wrap(&f, 2, &passphrase, &file_key(), &[3; 32], &costs(CHEAP));
+    let phrase = a.name("bound-slot-passphrase", phrase);
+    let other = wrap(&f, 1, &counting(1), &file_key(), &[2; 32], b"");
+    let head = |sequence, slots: &[&[u8]]| head(&h, &file_key(), 12, sequence, slots);
+    let usual = a.name("bound-head", head(1, &[&ours, &phrase]));
+    let of_others = a.name("bound-head-other", head(2, &[&other]));
+    let join = |first: &[u8], last: &[u8]| [first, &chunks, last].concat();
+    let whole = join(&usual, &usual);
+    let damaged = flip(&usual, 300);
+    let of_header = flip(&usual, 12);
+    let forged = with_sum(&set(&usual[..4064], 136, &[2]));
+    let files = [
+        ("", whole.clone()),
+        ("-head-damaged", join(&damaged, &usual)),
+        ("-header-damaged", join(&of_header, &usual)),
+        ("-spare-damaged", join(&usual, &damaged)),
+        ("-head-of-others", join(&of_others, &usual)),
+        ("-spare-of-others", join(&usual, &of_others)),
+        ("-of-others", join(&of_others, &of_others)),
+        ("-forged-head", join(&forged, &usual)),
+        ("-forged-both", join(&forged, &forged)),
+        ("-cut-in-head", whole[..2000].into()),
+        ("-cut", whole[..whole.len() - 5000].into()),
+    ];
+    for (name, file) in files {
+        for (at, place) in [("", HERE), ("-other-place", THERE), ("-no-place", "")] {
+            a.bound(&format!("bound-slots{name}{at}"), "key", place, &file);
+        }
+    }
+    a.bound("bound-slots-passphrase", "passphrase", HERE, &whole);
+    a.bound("bound-slots-passphrase-other-place", "passphrase", THERE, &whole);
+    let f = fields(5, 2, 10, &counting(0x80), [0; 3]);
+    let slot = wrap(&f, 1, &key, &file_key(), &[1; 32], b"");
+    let h = header(&f, &file_key());
+    let head = palladion_reference::file::slots::head(&h, &file_key(), 12, 1, &[&slot]);
+    let chunk = Cipher::derive(&f, &file_key()).0.seal(0, true, &text(0, 5));
+    a.bound("bound-slots-not", "key", HERE, &[&head[..], &chunk, &head].concat());
+    a.bound("bound-slots-not-spare", "key", HERE, &[&flip(&head, 300)[..], &chunk, &head].concat());
+}
+
 /// The contents of the file.
 pub fn contents() -> String {
     let a = &mut Answers::default();
@@ -645,6 +797,7 @@ pub fn contents() -> String {
     a.key("flip-6-and-7", &[&flip(&flip(&eight, at(6) + 9), end - 1)]);
 
     slots(a);
+    bound_files(a, &one);
 
     for error in [
         "not-palladion",
@@ -658,6 +811,9 @@ pub fn contents() -> String {
         "wrong-key",
         "damaged",
         "trailing-data",
+        "bound",
+        "not-bound",
+        "wrong-place",
     ] {
         assert!(a.errors.contains(error), "no file is {error}");
     }

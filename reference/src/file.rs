@@ -66,6 +66,21 @@ pub fn fields(
     [&MAGIC[..], &kind, salt, &costs, &[0; 4]].concat().try_into().expect("64 bytes")
 }
 
+/// The first 64 bytes of a header, bound to a place.
+pub fn bound(fields: &[u8; 64], ikm: &[u8; 32], place: &[u8]) -> [u8; 64] {
+    let fields = [&fields[..12], b"P", &fields[13..60]].concat();
+    let check = Cipher::at(&fields, ikm, place).1;
+    [fields, check].concat().try_into().expect("64 bytes")
+}
+
+fn aegis(fields: &[u8]) -> Aegis {
+    match fields[9] {
+        algorithm @ 1..=3 => Aegis::new(Aegis128, 1 << (algorithm - 1)),
+        algorithm @ 4..=6 => Aegis::new(Aegis256, 1 << (algorithm - 4)),
+        _ => Aegis::new(Aegis256, 2),
+    }
+}
+
 /// The cipher of one file's chunks.
 #[derive(Clone, Debug)]
 pub struct Cipher {
@@ -74,19 +89,34 @@ pub struct Cipher {
 }
 
 impl Cipher {
-    /// The cipher of a file with these first 64 bytes, and the commitment to its key. An algorithm
-    /// that does not exist counts as AEGIS-256X2.
+    /// The cipher of a file with these first 64 bytes and bound to no place, and the commitment of
+    /// every file with them. An algorithm that does not exist counts as AEGIS-256X2.
     pub fn derive(fields: &[u8; 64], ikm: &[u8; 32]) -> (Self, [u8; 32]) {
-        let aegis = match fields[9] {
-            algorithm @ 1..=3 => Aegis::new(Aegis128, 1 << (algorithm - 1)),
-            algorithm @ 4..=6 => Aegis::new(Aegis256, 1 << (algorithm - 4)),
-            _ => Aegis::new(Aegis256, 2),
-        };
+        let aegis = aegis(fields);
         let salt = fields[16..48].try_into().expect("32 bytes");
         let info = [&b"palladion file v1"[..], fields].concat();
         let mut key = hkdf(salt, ikm, &info, aegis.key_len() + 32);
         let commitment = key.split_off(aegis.key_len()).try_into().expect("32 bytes");
         (Self { aegis, key }, commitment)
+    }
+
+    /// Section "Place": the cipher of a file that is bound to this place and has at least these
+    /// first 60 bytes, and the place check.
+    pub fn at(fields: &[u8], ikm: &[u8; 32], place: &[u8]) -> (Self, Vec<u8>) {
+        let aegis = aegis(fields);
+        let salt = fields[16..48].try_into().expect("32 bytes");
+        let info = [&b"palladion place v1"[..], &fields[..60], place].concat();
+        let mut key = hkdf(salt, ikm, &info, aegis.key_len() + 4);
+        let check = key.split_off(aegis.key_len());
+        (Self { aegis, key }, check)
+    }
+
+    /// The cipher of a file whose commitment is right.
+    fn of(fields: &[u8; 64], ikm: &[u8; 32], place: Option<&[u8]>) -> Result<Self, Refused> {
+        let Some(place) = place else { return Ok(Self::derive(fields, ikm).0) };
+        let (cipher, check) = Self::at(fields, ikm, place);
+        refuse(check != fields[60..], "wrong-place")?;
+        Ok(cipher)
     }
 
     fn nonce(&self, counter: u64, last: bool) -> Vec<u8> {
@@ -147,10 +177,11 @@ struct Chunk {
 }
 
 impl Reader {
-    /// Section "Reading", steps 1 to 7.
-    pub fn new(file: &[u8], secret: Secret) -> Result<Self, Refused> {
+    /// Section "Reading", steps 1 to 7. The place has at least one byte.
+    pub fn new(file: &[u8], secret: Secret, place: Option<&[u8]>) -> Result<Self, Refused> {
         let header = Self::header(file)?;
         refuse(header[10] == 2, "unsupported-header")?;
+        Self::check_place(header, place)?;
         let word = |at: usize| {
             u64::from(u32::from_le_bytes(header[at..at + 4].try_into().expect("4 bytes")))
         };
@@ -163,12 +194,21 @@ impl Reader {
         let limits = [(memory, 1 << 20), (passes, 16), (lanes, 16), (memory * passes, 4 << 20)];
         refuse(limits.iter().any(|(cost, limit)| cost > limit), "too-costly")?;
         let fields = header[..64].try_into().expect("64 bytes");
-        let (cipher, commitment) = Cipher::derive(fields, &ikm);
-        refuse(header[64..96] != commitment, "wrong-key")?;
+        refuse(header[64..96] != Cipher::derive(fields, &ikm).1, "wrong-key")?;
+        let cipher = Cipher::of(fields, &ikm, place)?;
         Ok(Self { cipher, size: 1 << header[11], start: HEADER_LEN })
     }
 
-    /// Steps 1 to 4: the header.
+    /// The end of step 4.
+    fn check_place(header: &[u8], place: Option<&[u8]>) -> Result<(), Refused> {
+        match (header[12], place) {
+            (b'P', None) => Err("bound"),
+            (0, Some(_)) => Err("not-bound"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Steps 1 to 4 without its end: the header.
     fn header(file: &[u8]) -> Result<&[u8], Refused> {
         let magic = file.len().min(4);
         refuse(file[..magic] != MAGIC[..magic], "not-palladion")?;
@@ -188,8 +228,8 @@ impl Reader {
         let supported = (1..=6).contains(&header[9])
             && header[10] <= 2
             && (10..=24).contains(&header[11])
-            && zero(12, 16)
-            && zero(60, 64)
+            && (header[12] == b'P' || zero(12, 13) && zero(60, 64))
+            && zero(13, 16)
             && costs;
         refuse(!supported, "unsupported-header")?;
         Ok(header)

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 use palladion_file::{Algorithm, ChunkSize, KdfLimits, KdfParams};
 
@@ -38,8 +39,8 @@ Exit status:
   0  done
   1  something failed: a file, the disk, a MAC, a version that is not supported
   2  wrong usage, or files that were passed over
-  3  wrong key or passphrase
-  4  the input is damaged, incomplete, rolled back or of another kind
+  3  wrong key or passphrase, or --bind is missing
+  4  the input is damaged, incomplete, rolled back, bound to another place or of another kind
   128 + N  signal N ended it; 141 if the reader of its output is gone
 
 If one of several files fails, the others are processed all the same, except by cat, and the \
@@ -306,6 +307,10 @@ pub struct RingArgs {
     /// it [default: 1G, and at most 16 passes]
     #[arg(long, value_name = "SIZE", value_parser = kdf_memory)]
     max_kdf_memory: Option<u32>,
+    /// The place that the files were bound to with encrypt --bind. A file that is bound to another
+    /// one, or to none, is refused
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub bind: Option<String>,
 }
 
 impl RingArgs {
@@ -333,6 +338,11 @@ impl RingArgs {
 /// who can open it could have written it, and so could anyone with the public key. To see and
 /// change the slots, use palladion slots and palladion rewrap.
 ///
+/// With --bind TEXT, the files are bound to a place: decrypt, cat, verify and rewrap then want the
+/// same TEXT. So nobody can swap two files under one key, or put a file where it does not belong,
+/// unnoticed. TEXT is not in the file, and hides nothing. Several files, and all files of
+/// --recursive, are bound to the same TEXT: to tell them apart, encrypt each by itself.
+///
 /// With --recursive, each file in a directory is encrypted by itself. With -o OUT, OUT becomes a
 /// copy of the directory, as with cp -a: with permissions, dates and symbolic links, which are not
 /// followed. Names are not encrypted. A last line says what was done.
@@ -350,7 +360,8 @@ Examples:
   palladion encrypt -p --kdf-memory 1G notes.txt
   palladion encrypt -k my.key -k office.key -p notes.txt
   palladion encrypt -r \"$(cat bob.recipient)\" -i my.identity notes.txt
-  palladion encrypt -R team.recipients notes.txt")]
+  palladion encrypt -R team.recipients notes.txt
+  palladion encrypt --bind reports/2026/january january.txt")]
 pub struct EncryptArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -369,6 +380,10 @@ pub struct EncryptArgs {
     /// it, and add others
     #[arg(long)]
     pub slots: bool,
+    /// Bind the files to a place, such as a path, a version or a customer: to decrypt them, the
+    /// same TEXT is needed
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+    pub bind: Option<String>,
     /// Decrypt instead, as palladion decrypt does: tar adds -d to a command to unpack
     #[arg(short, long)]
     pub decrypt: bool,
@@ -416,7 +431,7 @@ impl KdfArgs {
 ///
 /// With --recursive, each file in a directory is decrypted by itself, as palladion encrypt says.
 /// Names, permissions, dates and links are not authenticated: someone who can write to the
-/// directory can change them, and swap files.
+/// directory can change them, and swap files, unless each was bound to its place with --bind.
 ///
 /// --salvage is for damaged files without a backup. What it writes is authentic and in its place,
 /// but someone who can write to the file can choose what is missing. If anything is, the exit
@@ -430,10 +445,11 @@ Examples:
   palladion decrypt -k new.key -k old.key *.pld
   palladion decrypt --recursive /media/backup/photos -o photos
   palladion decrypt --salvage -o rest-of-photos.zip photos.zip.pld
+  palladion decrypt --bind reports/2026/january january.txt.pld
 
 Exit status:
-  3  wrong key or passphrase
-  4  the file is damaged, incomplete or of another kind")]
+  3  wrong key or passphrase, or --bind is missing
+  4  the file is damaged, incomplete, bound to another place or of another kind")]
 pub struct DecryptArgs {
     #[command(flatten)]
     pub ring: RingArgs,

@@ -25,7 +25,8 @@ pub fn run(args: &CatArgs) -> Result<()> {
     });
     let files: Vec<_> = files.collect::<Result<_>>()?;
     let limits = args.ring.kdf_limits();
-    let mut ring = Ring::open(&args.ring.given(), args.reads_standard_input(), limits)?;
+    let place = args.ring.bind.as_deref();
+    let mut ring = Ring::open(&args.ring.given(), args.reads_standard_input(), limits, place)?;
     let mut sealed = Vec::with_capacity(files.len());
     for file in &files {
         let header = Sealed::read_at_any_offset(file, "cat")?;

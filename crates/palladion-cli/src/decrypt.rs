@@ -18,17 +18,20 @@ use crate::values::{Given, Kind};
 
 /// What `decrypt` does besides.
 #[derive(Default)]
-pub struct Options {
+pub struct Options<'a> {
     /// What a file may make us spend on its passphrase.
     pub limits: KdfLimits,
     /// Whether to write what is intact of a damaged file.
     pub salvage: bool,
+    /// What the files are bound to.
+    pub place: Option<&'a str>,
 }
 
 /// `decrypt`, and `encrypt -d`.
-pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result<()> {
+pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Result<()> {
     let naming = Naming::plain(in_out)?;
-    let mut ring = Ring::open(given, in_out.reads_standard_input(), options.limits)?;
+    let (limits, place) = (options.limits, options.place);
+    let mut ring = Ring::open(given, in_out.reads_standard_input(), limits, place)?;
     batch::run(&naming, |path, label, batch| {
         check_one_of(in_out.files.len(), path)?;
         let input =

@@ -1,6 +1,6 @@
 //! `encrypt`.
 
-use palladion_file::slots::NewSlot;
+use palladion_file::slots::{NewSlot, NewSlots};
 use palladion_file::{Encryptor, Error, KdfLimits};
 
 use crate::args::EncryptArgs;
@@ -65,9 +65,18 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         input.begin();
         let mut progress = batch.progress(input.len, label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
-        let encryptor = match (&secrets[..], &addressees[..]) {
-            ([secret], []) if !args.slots => Encryptor::new(secret.borrow()?),
-            _ => Encryptor::with_slots(&slots),
+        let place = args.bind.as_deref();
+        let bound;
+        let encryptor = match (&secrets[..], &addressees[..], place) {
+            ([secret], [], None) if !args.slots => Encryptor::new(secret.borrow()?),
+            ([secret], [], Some(place)) if !args.slots => {
+                bound = secret.borrow()?.bind(place);
+                Encryptor::new(&bound)
+            }
+            _ => {
+                let slots = NewSlots::from(&slots);
+                Encryptor::with_slots(place.into_iter().fold(slots, NewSlots::bind))
+            }
         };
         let mut encryptor = encryptor
             .algorithm(args.algorithm)

@@ -102,9 +102,12 @@ impl Failure {
             | Error::WrongPassphrase
             | Error::NoSlot
             | Error::NeedsKey
-            | Error::NeedsPassphrase => (Status::WrongKey, format!("{input}: {error}")),
+            | Error::NeedsPassphrase
+            | Error::Bound => (Status::WrongKey, format!("{input}: {error}")),
             Error::NotPalladion
             | Error::HeaderDamaged
+            | Error::NotBound
+            | Error::WrongPlace
             | Error::Truncated { .. }
             | Error::Damaged { .. }
             | Error::TrailingData { .. } => (Status::Damaged, format!("{input}: {error}")),
@@ -122,6 +125,11 @@ impl Failure {
             Error::NeedsKey => "use -k KEYFILE",
             Error::NoSlot => {
                 "try the other secrets that you have; palladion slots FILE shows what opens it"
+            }
+            Error::Bound => "use --bind TEXT, with the text that it was encrypted with",
+            Error::NotBound => {
+                "someone may have put it in place of the file that you expect; if you trust it, \
+                 leave out --bind"
             }
             Error::NeedsPassphrase => "use -p or --passphrase-file FILE",
             Error::KdfMemory => "close other programs, or use a machine with more memory",

@@ -74,9 +74,10 @@ impl<'a> Facts<'a> {
             Some(head) => format!("key slots:   {}\n", head.slots().len()),
             None => String::new(),
         };
+        let bound = if sealed.is_bound { "bound:       to a place (--bind)\n" } else { "" };
         format!(
             "file:        {}\nversion:     {}\nalgorithm:   {}\nchunk size:  {}\n\
-             {slots}secret:      {}\nsize:        {}\nchunks:      {}\non disk:     {}\n\
+             {slots}secret:      {}\n{bound}size:        {}\nchunks:      {}\non disk:     {}\n\
              verified:    nothing (info uses no key; see palladion verify)\n",
             printable(self.path.as_os_str().as_encoded_bytes()),
             VERSION,
@@ -106,6 +107,7 @@ impl<'a> Facts<'a> {
                     .as_ref()
                     .map_or_else(|| format!("[{}]", json_of(&sealed.secrets[0])), json_of_slots),
             ),
+            ("bound", if sealed.is_bound { "true" } else { "false" }),
             ("size", &known(self.size())),
             ("chunks", &known(self.chunks())),
             ("on_disk", &known(self.on_disk)),

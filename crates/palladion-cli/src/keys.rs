@@ -44,9 +44,10 @@ pub enum OwnSecret {
 }
 
 impl OwnSecret {
-    /// Copies the secret to open a Palladion file, with key slots or without.
-    pub fn keyring(&self) -> Result<Keyring> {
+    /// Copies the secret to open a Palladion file, with key slots or without, bound or not.
+    pub fn keyring(&self, place: Option<&str>) -> Result<Keyring> {
         let keyring = Keyring::default().open_slots();
+        let keyring = place.into_iter().fold(keyring, Keyring::bind);
         if let Self::Identities(opener) = self {
             return Ok(keyring.unlock(opener.clone()));
         }

@@ -66,12 +66,13 @@ fn main() -> ExitCode {
         Command::Fingerprint(args) => keys::fingerprint(&args),
         Command::Recipient(args) => recipients::print(&args.files),
         Command::Encrypt(args) if args.decrypt => {
-            let options = Options::default();
+            let options = Options { place: args.bind.as_deref(), ..Options::default() };
             decrypt::run(&args.secret.given(), &options, &args.in_out)
         }
         Command::Encrypt(args) => encrypt::run(&args),
         Command::Decrypt(args) => {
-            let options = Options { limits: args.ring.kdf_limits(), salvage: args.salvage };
+            let (limits, place) = (args.ring.kdf_limits(), args.ring.bind.as_deref());
+            let options = Options { limits, salvage: args.salvage, place };
             decrypt::run(&args.ring.given(), &options, &args.in_out)
         }
         Command::Cat(args) => cat::run(&args),

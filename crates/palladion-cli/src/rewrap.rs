@@ -29,7 +29,8 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         ));
     }
     let limits = args.ring.kdf_limits();
-    let mut ring = Ring::open(&args.ring.given(), false, limits)?;
+    let place = args.ring.bind.as_deref();
+    let mut ring = Ring::open(&args.ring.given(), false, limits, place)?;
     let mut sources = match given.is_empty() {
         true => Vec::new(),
         false => Source::open_new(&given, false)?,
@@ -47,7 +48,7 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     for source in &mut sources {
         let secret = source.secret()?;
         keeps_user = keeps_user || ring.holds(secret)?;
-        new.push((secret.new_slot(kdf.unwrap_or_default())?, secret.keyring()?));
+        new.push((secret.new_slot(kdf.unwrap_or_default())?, secret.keyring(place)?));
     }
     for addressees in &addressees {
         keeps_user = keeps_user || ring.holds_one_of(addressees)?;

@@ -32,6 +32,8 @@ pub struct Ring {
     data_is_standard_input: bool,
     /// What a file may make us spend on its passphrase.
     limits: KdfLimits,
+    /// What the files are bound to.
+    place: Option<String>,
 }
 
 /// What was tried for a file.
@@ -48,6 +50,7 @@ impl Ring {
         given: &[Given<'_>],
         data_is_standard_input: bool,
         limits: KdfLimits,
+        place: Option<&str>,
     ) -> Result<Self> {
         let standard =
             given.iter().filter(|(_, path)| path.is_some_and(|path| is_standard_input(Some(path))));
@@ -68,6 +71,7 @@ impl Ring {
             asks: given.is_empty() || given.contains(&(Kind::Passphrase, None)),
             data_is_standard_input,
             limits,
+            place: place.map(String::from),
         })
     }
 
@@ -104,10 +108,17 @@ impl Ring {
         self.sources.iter().filter_map(Source::as_input).collect()
     }
 
-    /// Fails if there is no secret of a kind that a file takes, or if its passphrase costs too
-    /// much. Opens the default key file if it takes that. Call it before [`unlock`](Self::unlock).
+    /// Fails if there is no secret of a kind that a file takes, if its passphrase costs too much,
+    /// or if the file is bound to a place and `--bind` is not given, or the reverse. Opens the
+    /// default key file if it takes that. Call it before [`unlock`](Self::unlock).
     pub fn check(&mut self, sealed: &Sealed<'_>) -> Result<()> {
         let failed = |error| Failure::file(&error, sealed.name, "the output");
+        // Before the user is asked for anything.
+        match (sealed.is_bound, &self.place) {
+            (true, None) => return Err(failed(Error::Bound)),
+            (false, Some(_)) => return Err(failed(Error::NotBound)),
+            _ => {}
+        }
         let mut missing = None;
         for kind in [Kind::Key, Kind::Identity] {
             let is_open = self.sources.iter().any(|source| source.kind() == kind);
@@ -163,9 +174,10 @@ impl Ring {
     ) -> Result<T> {
         let _hidden = terminal::Hidden;
         self.ask_last(sealed);
+        let place = self.place.clone();
         let (mut tries, mut wrong) = (Tries::default(), Error::WrongKey);
         while let Some(secret) = self.next(sealed, &mut tries)? {
-            let done = match work(&secret.keyring()?) {
+            let done = match work(&secret.keyring(place.as_deref())?) {
                 Err(
                     error @ (Error::WrongKey
                     | Error::WrongPassphrase

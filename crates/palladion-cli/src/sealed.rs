@@ -45,6 +45,8 @@ pub struct Sealed<'a> {
     pub head: Option<Head>,
     /// Its spare, if that is intact and has other slots.
     pub other: Option<Head>,
+    /// Whether it is bound to a place.
+    pub is_bound: bool,
     /// The bytes that were read.
     pub header: Vec<u8>,
     /// Whether they are those of the second copy, because the first is damaged.
@@ -195,6 +197,7 @@ impl<'a> Sealed<'a> {
             secrets: vec![secret],
             head: None,
             other: None,
+            is_bound: info.is_bound,
             header: vec![],
             is_second: false,
         }
@@ -203,8 +206,9 @@ impl<'a> Sealed<'a> {
     fn with_slots(name: &'a str, head: Head) -> Self {
         let (algorithm, chunk_size) = (head.algorithm(), head.chunk_size());
         let secrets = head.slots().iter().map(|slot| slot.kind()).collect();
-        let (head, other, header) = (Some(head), None, Vec::new());
-        Self { name, algorithm, chunk_size, secrets, head, other, header, is_second: false }
+        let is_bound = head.is_bound();
+        let (head, other, header, is_second) = (Some(head), None, Vec::new(), false);
+        Self { name, algorithm, chunk_size, secrets, head, other, is_bound, header, is_second }
     }
 
     /// Returns whether it takes a secret of this kind.

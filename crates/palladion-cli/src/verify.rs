@@ -16,7 +16,8 @@ use crate::verdict::Verdict;
 /// `verify`.
 pub fn run(args: &VerifyArgs) -> Result<()> {
     let limits = args.ring.kdf_limits();
-    let mut ring = Ring::open(&args.ring.given(), args.reads_standard_input(), limits)?;
+    let place = args.ring.bind.as_deref();
+    let mut ring = Ring::open(&args.ring.given(), args.reads_standard_input(), limits, place)?;
     let standard_input = [Path::new("-").to_path_buf()];
     let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
     for_each(files.iter().enumerate(), |(at, path)| {

@@ -1,6 +1,7 @@
 //! All tests that run the command.
 
 mod batches;
+mod bound;
 mod common;
 mod files;
 mod habits;

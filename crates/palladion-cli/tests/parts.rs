@@ -220,11 +220,12 @@ fn info_without_a_key() {
         r#","version":1,"algorithm":"AEGIS-128L","chunk_size":1048576,"#,
         r#""key_slots":null,"#,
         r#""secrets":[{"kind":"passphrase","kdf":"Argon2id","memory":1048576,"passes":3,"#,
-        r#""lanes":4}],"size":1024,"chunks":1,"on_disk":1188,"verified":false}"#,
+        r#""lanes":4}],"bound":false,"size":1024,"chunks":1,"on_disk":1188,"verified":false}"#,
         "\n",
         r#"{"file":"1.pld","version":1,"algorithm":"AEGIS-256X2","chunk_size":1024,"#,
         r#""key_slots":null,"#,
-        r#""secrets":[{"kind":"key"}],"size":1,"chunks":1,"on_disk":165,"verified":false}"#,
+        r#""secrets":[{"kind":"key"}],"bound":false,"size":1,"chunks":1,"on_disk":165,"#,
+        r#""verified":false}"#,
         "\n",
     );
     let shown = name.replace('"', r#"\""#);

@@ -15,7 +15,7 @@ use crate::header::Header;
 use crate::io::Reason;
 use crate::kdf::KdfParams;
 use crate::secret::Secret;
-use crate::slots::NewSlot;
+use crate::slots::NewSlots;
 use crate::start::{For, NewStart};
 
 /// How much plaintext to have memory for at first. A longer file takes that of a chunk.
@@ -97,13 +97,13 @@ impl Encoder {
     ///
     /// Those of [`Head::create`](crate::slots::Head::create); [`Error::Cipher`]; [`Error::Write`]
     /// if there is no memory.
-    pub fn with_slots(
-        slots: &[NewSlot<'_>],
+    pub fn with_slots<'a>(
+        slots: impl Into<NewSlots<'a>>,
         algorithm: Algorithm,
         size: ChunkSize,
     ) -> Result<Self, Error> {
         let kdf = KdfParams::default(); // the slots have their own
-        Self::begin(NewStart::create(For::Slots(slots), algorithm, size, kdf)?, size)
+        Self::begin(NewStart::create(For::Slots(slots.into()), algorithm, size, kdf)?, size)
     }
 
     /// Like [`new`](Self::new), with a salt: 32 random bytes, **new for each file**. Two files with

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::io::read_full;
 use crate::kdf::KdfParams;
 use crate::secret::Secret;
-use crate::slots::head::NewSlot;
+use crate::slots::head::NewSlots;
 use crate::start::{For, NewStart};
 use crate::summary::{Spare, Summary};
 
@@ -77,8 +77,8 @@ impl<'a> Encryptor<'a> {
     /// assert_eq!(summary.spare, Some(Spare::Same));
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn with_slots(slots: &'a [NewSlot<'a>]) -> Self {
-        Self::to(For::Slots(slots))
+    pub fn with_slots(slots: impl Into<NewSlots<'a>>) -> Self {
+        Self::to(For::Slots(slots.into()))
     }
 
     fn to(to: For<'a>) -> Self {

@@ -63,6 +63,16 @@ pub enum Error {
     /// A file was to be encrypted, or one without key slots decrypted, with a keyring that has
     /// neither a key nor a passphrase.
     EmptyKeyring,
+    /// The file is bound to a place, and none was given. [`Keyring::bind`] gives one.
+    ///
+    /// [`Keyring::bind`]: crate::Keyring::bind
+    Bound,
+    /// The file is not bound to a place, but one was given.
+    NotBound,
+    /// The key is right, but the file is bound to another place.
+    WrongPlace,
+    /// The place is empty.
+    EmptyPlace,
     /// There is not enough memory to stretch the passphrase.
     KdfMemory,
     /// The input ends before its last chunk is complete.
@@ -138,6 +148,16 @@ impl Error {
             Error::KdfTooCostly { .. } => "files usually need less: this one may be hostile",
             Error::EmptyPassphrase => "choose a passphrase: anyone can decrypt a file without one",
             Error::EmptyKeyring => "give it a key or a passphrase",
+            Error::Bound => "say which file you expect, with the text that it was bound to",
+            Error::NotBound => {
+                "someone may have put it in place of the file that you expect; if you trust it, \
+                 read it without a place"
+            }
+            Error::WrongPlace => {
+                "the key is right, so this is not the file that you expect: find that one; if this \
+                 one was moved or renamed on purpose, give the place that it was bound to"
+            }
+            Error::EmptyPlace => "it is often a variable that is not set",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
             Error::Truncated { .. } => {
                 "the file is incomplete: fetch it again, or restore a backup"
@@ -209,6 +229,20 @@ impl fmt::Display for Error {
             }
             Error::EmptyPassphrase => write!(f, "the passphrase is empty"),
             Error::EmptyKeyring => write!(f, "the keyring has no key and no passphrase"),
+            Error::Bound => write!(f, "the file is bound to a place, and none was given"),
+            Error::NotBound => {
+                write!(f, "the file is not bound to a place, but one was given")
+            }
+            Error::WrongPlace => {
+                write!(
+                    f,
+                    "the file is bound to another place: it was moved, renamed or swapped with \
+                     another"
+                )
+            }
+            Error::EmptyPlace => {
+                write!(f, "the place to bind the file to is empty: expected at least 1 byte")
+            }
             Error::KdfMemory => write!(f, "not enough memory for the passphrase"),
             Error::Truncated { chunk: None, offset: 0 } => write!(f, "the input is empty"),
             Error::Truncated { chunk: None, offset } => {
@@ -268,14 +302,14 @@ impl From<palladion::Error> for Error {
 
 /// For [`io::Read`] and [`io::Write`]: an I/O error is returned unchanged; any other error becomes
 /// [`io::ErrorKind::InvalidData`] (or [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) for a
-/// truncated file, [`InvalidInput`](io::ErrorKind::InvalidInput) for an empty passphrase) around
-/// the [`Error`].
+/// truncated file, [`InvalidInput`](io::ErrorKind::InvalidInput) for a passphrase, a keyring or a
+/// place that is empty) around the [`Error`].
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         match error {
             Error::Read(error) | Error::Write(error) => error,
             Error::Truncated { .. } => io::Error::new(io::ErrorKind::UnexpectedEof, error),
-            Error::EmptyPassphrase | Error::EmptyKeyring => {
+            Error::EmptyPassphrase | Error::EmptyKeyring | Error::EmptyPlace => {
                 io::Error::new(io::ErrorKind::InvalidInput, error)
             }
             Error::Cancelled | Error::NoRandomness(_) | Error::Cipher(_) | Error::KdfMemory => {

@@ -147,6 +147,10 @@ fn every_error() {
         for needs_it in [
             "EmptyPassphrase",
             "EmptyKeyring",
+            "Bound",
+            "NotBound",
+            "WrongPlace",
+            "EmptyPlace",
             "Write",
             "Damaged",
             "TrailingData",
@@ -171,6 +175,11 @@ fn every_error() {
         Encryptor::new(&key()).chunk_size(ChunkSize::MIN).run(&[7; 3000][..], &mut file).unwrap();
         let mut damaged = file.clone();
         damaged[HEADER_LEN + 1100] ^= 1; // in the second chunk
+        let at = |place: &str| Keyring::default().key(key()).bind(place);
+        let mut bound = Vec::new();
+        Encryptor::new(&at("here")).run(&b"text"[..], &mut bound).unwrap();
+        let decrypt_at =
+            |place, file: &[u8]| came(Decryptor::new(&at(place)).run(file, io::sink()).map(drop));
         calls.extend([
             (
                 "Write",
@@ -187,6 +196,10 @@ fn every_error() {
                 let empty = Keyring::default();
                 came(Decryptor::new(&empty).run(&file[..], io::sink()).map(drop))
             }),
+            ("Bound", &["bound to a place", "none was given"], came(decrypt(&bound))),
+            ("NotBound", &["not bound", "one was given"], decrypt_at("here", &file)),
+            ("WrongPlace", &["another place", "swapped"], decrypt_at("there", &bound)),
+            ("EmptyPlace", &["empty", "at least 1 byte"], decrypt_at("", &bound)),
             (
                 "WrongKey",
                 &["not the key"],

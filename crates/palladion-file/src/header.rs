@@ -10,6 +10,8 @@ use crate::cipher::Cipher;
 use crate::error::Error;
 use crate::kdf::{KdfLimits, KdfParams};
 use crate::secret::Secret;
+#[cfg(doc)]
+use crate::slots::Keyring;
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 128;
@@ -24,9 +26,13 @@ pub const VERSION: u8 = 1;
 
 // The layout: see docs/file-format.md.
 const KDF_INFO: &[u8] = b"palladion file v1";
+const PLACE_INFO: &[u8] = b"palladion place v1";
 const SALT: std::ops::Range<usize> = 16..48;
 const KEY_SOURCE: usize = 10;
 const SLOTS: u8 = 2;
+const PLACE: usize = 12;
+const BOUND: u8 = b'P';
+const PLACE_CHECK: std::ops::Range<usize> = 60..64;
 const BEFORE_COMMITMENT: usize = 64;
 const BEFORE_CHECKSUM: usize = 96;
 
@@ -67,6 +73,8 @@ pub struct Info {
     pub chunk_size: ChunkSize,
     /// The kind of secret that opens the file.
     pub secret: SecretKind,
+    /// Returns whether the file is [bound to a place](Keyring::bind), which its readers must name.
+    pub is_bound: bool,
 }
 
 impl Info {
@@ -83,6 +91,7 @@ impl Info {
             algorithm: header.algorithm,
             chunk_size: header.chunk_size,
             secret: header.secret,
+            is_bound: header.is_bound(),
         })
     }
 
@@ -131,13 +140,13 @@ impl Header {
         file_key: &[u8; 32],
         algorithm: Algorithm,
         chunk_size: ChunkSize,
+        place: Option<&[u8]>,
         salt: &[u8; 32],
     ) -> Result<(Self, Cipher), Error> {
         let mut bytes = Self::fields(algorithm, chunk_size, salt);
         bytes[KEY_SOURCE] = SLOTS;
         let mut header = Self { bytes, algorithm, chunk_size, secret: SecretKind::Slots };
-        let (cipher, commitment) = header.expand(file_key)?;
-        header.complete(commitment);
+        let cipher = header.complete(file_key, place)?;
         Ok((header, cipher))
     }
 
@@ -163,6 +172,20 @@ impl Header {
         matches!(self.secret, SecretKind::Slots)
     }
 
+    pub fn is_bound(&self) -> bool {
+        self.bytes[PLACE] == BOUND
+    }
+
+    /// Checks that the caller gave a place if, and only if, the file is bound to one.
+    pub fn check_place(&self, place: Option<&[u8]>) -> Result<(), Error> {
+        match (self.is_bound(), place) {
+            (_, Some([])) => Err(Error::EmptyPlace),
+            (true, None) => Err(Error::Bound),
+            (false, Some(_)) => Err(Error::NotBound),
+            (true, Some(_)) | (false, None) => Ok(()),
+        }
+    }
+
     fn fields(algorithm: Algorithm, chunk_size: ChunkSize, salt: &[u8; 32]) -> [u8; HEADER_LEN] {
         let mut bytes = [0; HEADER_LEN];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -173,10 +196,21 @@ impl Header {
         bytes
     }
 
-    fn complete(&mut self, commitment: Tag<32>) {
+    /// Fills in what follows from the fields, the key and the place. Returns the cipher.
+    fn complete(&mut self, ikm: &[u8; 32], place: Option<&[u8]>) -> Result<Cipher, Error> {
+        let mut bound = None;
+        if let Some(place) = place {
+            self.bytes[PLACE] = BOUND;
+            self.check_place(Some(place))?;
+            let (cipher, check) = self.expand_place(ikm, place)?;
+            self.bytes[PLACE_CHECK].copy_from_slice(check.as_bytes());
+            bound = Some(cipher);
+        }
+        let (cipher, commitment) = self.expand(ikm)?;
         self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM].copy_from_slice(commitment.as_bytes());
         let checksum = checksum(&self.bytes);
         self.bytes[BEFORE_CHECKSUM..].copy_from_slice(&checksum);
+        Ok(bound.unwrap_or(cipher))
     }
 
     /// A header for a new file with a salt of its own, and the cipher for its chunks.
@@ -217,8 +251,7 @@ impl Header {
             ([], []) => return Err(Error::EmptyKeyring),
         };
         let mut header = Self { bytes, algorithm, chunk_size, secret: kind };
-        let (cipher, commitment) = header.expand(ikm.as_bytes())?;
-        header.complete(commitment);
+        let cipher = header.complete(ikm.as_bytes(), secret.place())?;
         Ok((header.bytes, cipher))
     }
 
@@ -256,7 +289,9 @@ impl Header {
         let algorithm = Algorithm::from_id(bytes[9]).ok_or(unsupported("algorithm", bytes[9]))?;
         let chunk_size =
             ChunkSize::from_log2(bytes[11]).ok_or(unsupported("chunk size (log2)", bytes[11]))?;
-        let mut reserved = bytes[12..16].iter().chain(&bytes[60..64]);
+        let is_bound = bytes[PLACE] == BOUND;
+        let reserved = bytes[PLACE + usize::from(is_bound)..16].iter();
+        let mut reserved = reserved.chain(bytes[PLACE_CHECK].iter().filter(|_| !is_bound));
         let secret = match bytes[KEY_SOURCE] {
             0 if bytes[48..60] == [0; 12] => SecretKind::Key,
             SLOTS if bytes[48..60] == [0; 12] => SecretKind::Slots,
@@ -292,13 +327,16 @@ impl Header {
     /// The cipher for the chunks, if the header commits to this secret, or to one of a keyring.
     pub fn open(&self, secret: Secret<'_>, limits: &KdfLimits) -> Result<Cipher, Error> {
         let (keys, passphrases) = secret.keys_and_passphrases();
+        if !self.has_slots() {
+            self.check_place(secret.place())?;
+        }
         match self.secret {
             SecretKind::Slots => Err(Error::HAS_SLOTS),
             _ if keys.is_empty() && passphrases.is_empty() => Err(Error::EmptyKeyring),
             SecretKind::Key if keys.is_empty() => Err(Error::NeedsKey),
             SecretKind::Key => {
                 for key in keys {
-                    if let Some(cipher) = self.open_with(key.as_bytes())? {
+                    if let Some(cipher) = self.open_with(key.as_bytes(), secret.place())? {
                         return Ok(cipher);
                     }
                 }
@@ -309,7 +347,7 @@ impl Header {
                 limits.check(&kdf)?;
                 for passphrase in passphrases {
                     let key = passphrase.stretch(self.salt(), kdf)?;
-                    if let Some(cipher) = self.open_with(key.as_bytes())? {
+                    if let Some(cipher) = self.open_with(key.as_bytes(), secret.place())? {
                         return Ok(cipher);
                     }
                 }
@@ -318,24 +356,47 @@ impl Header {
         }
     }
 
-    /// The cipher for the chunks, if the header commits to this master key, or to what else takes
-    /// its place.
-    pub fn open_with(&self, ikm: &[u8; 32]) -> Result<Option<Cipher>, Error> {
+    /// The cipher for the chunks, if the header commits to this master key, or to what is used
+    /// instead of one. [`Error::WrongPlace`] if it does, but the file is bound to another place.
+    pub fn open_with(&self, ikm: &[u8; 32], place: Option<&[u8]>) -> Result<Option<Cipher>, Error> {
         let (cipher, commitment) = self.expand(ikm)?;
         let found = Tag::try_from(&self.bytes[BEFORE_COMMITMENT..BEFORE_CHECKSUM])?;
-        Ok((commitment == found).then_some(cipher))
+        if commitment != found {
+            return Ok(None);
+        }
+        self.check_place(place)?;
+        let Some(place) = place else { return Ok(Some(cipher)) };
+        let (cipher, check) = self.expand_place(ikm, place)?;
+        match check == Tag::try_from(&self.bytes[PLACE_CHECK])? {
+            true => Ok(Some(cipher)),
+            false => Err(Error::WrongPlace),
+        }
     }
 
-    /// Derives the key of this file and the commitment to it with HKDF. The info is everything
-    /// before the commitment.
+    /// Derives the key of this file, if it is not bound, and the commitment.
     fn expand(&self, ikm: &[u8; 32]) -> Result<(Cipher, Tag<32>), Error> {
+        self.derive(ikm, &[KDF_INFO, self.before_commitment()])
+    }
+
+    /// Derives the key of this file, if it is bound to this place, and the place check. That is a
+    /// field, so the info ends before it.
+    fn expand_place(&self, ikm: &[u8; 32], place: &[u8]) -> Result<(Cipher, Tag<4>), Error> {
+        self.derive(ikm, &[PLACE_INFO, &self.bytes[..PLACE_CHECK.start], place])
+    }
+
+    /// Derives a key and `N` more bytes with HKDF.
+    fn derive<const N: usize>(
+        &self,
+        ikm: &[u8; 32],
+        info: &[&[u8]],
+    ) -> Result<(Cipher, Tag<N>), Error> {
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);
         Hkdf::<Sha256>::new(Some(self.salt()), ikm)
-            .expand_multi_info(&[KDF_INFO, self.before_commitment()], &mut derived[..key_len + 32])
+            .expand_multi_info(info, &mut derived[..key_len + N])
             .expect("HKDF gives up to 8160 bytes");
-        let (key, commitment) = derived[..key_len + 32].split_at(key_len);
-        Ok((Cipher::new(self.algorithm, key)?, commitment.try_into()?))
+        let (key, rest) = derived[..key_len + N].split_at(key_len);
+        Ok((Cipher::new(self.algorithm, key)?, rest.try_into()?))
     }
 }
 

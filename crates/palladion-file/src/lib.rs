@@ -8,7 +8,8 @@
 //!   verifying its tag, so the data written before an error is a true prefix of the original.
 //! * **Distinct errors.** A wrong key, a damaged file, a truncated file, an extended file and a
 //!   file of another kind give distinct [`Error`]s, each with a [hint](Error::hint).
-//! * **A file opens under one key only.** The header commits to the key.
+//! * **A file opens under one key only.** The header commits to the key. It can also be [bound to a
+//!   place](#a-file-bound-to-its-place).
 //!
 //! ```
 //! use palladion_file::{Decryptor, Encryptor, MasterKey};
@@ -40,6 +41,33 @@
 //! The secret is a [`MasterKey`] (32 random bytes, usually from a key file) or a [`Passphrase`]
 //! (stretched with Argon2id), or a [`Keyring`] of several, any of which may open a file. One file
 //! that several people can open has key [`slots`].
+//!
+//! # A file bound to its place
+//!
+//! Someone who can write where your files are, but has no key, cannot change a file unnoticed, but
+//! can put one of your files in place of another. To notice that, bind each file to its *place*: a
+//! path, a version, a tenant, any bytes that say which file is meant. [`Keyring::bind`] and
+//! [`Secret::bind`] give every reader and writer a place, and
+//! [`NewSlots::bind`](slots::NewSlots::bind) a new file with key slots. The place is not stored. A
+//! file for another place is [`Error::WrongPlace`].
+//!
+//! ```
+//! use palladion_file::{Decryptor, Encryptor, Error, MasterKey, Secret};
+//!
+//! let key = MasterKey::generate()?;
+//! let place = |month: &str| Secret::from(&key).bind(format!("reports/{month}, version 3"));
+//! let (mut january, mut february) = (Vec::new(), Vec::new());
+//! Encryptor::new(&place("january")).run(&b"profit"[..], &mut january)?;
+//! Encryptor::new(&place("february")).run(&b"loss"[..], &mut february)?;
+//!
+//! std::mem::swap(&mut january, &mut february); // by someone without the key
+//! let read = Decryptor::new(&place("february")).run(&february[..], Vec::new());
+//! assert!(matches!(read, Err(Error::WrongPlace)));
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! The place hides nothing, and anyone with the key can make a file for any place. An older file
+//! for the same place is accepted, unless the place names the version.
 //!
 //! For `wasm32-unknown-unknown` in a browser or Node, enable the feature `js`.
 

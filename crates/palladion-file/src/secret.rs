@@ -31,6 +31,41 @@ impl<'a> Secret<'a> {
         }
     }
 
+    /// The place to which files are bound.
+    pub(crate) fn place(self) -> Option<&'a [u8]> {
+        match self {
+            Secret::Keyring(keyring) => keyring.place.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Copies the secret to a keyring of its own, whose files are [bound](Keyring::bind) to this
+    /// place.
+    ///
+    /// ```
+    /// use palladion_file::{Decryptor, Encryptor, Error, MasterKey, Secret};
+    ///
+    /// let key = MasterKey::generate()?;
+    /// let january = Secret::from(&key).bind("reports/2026/january");
+    /// let mut file = Vec::new();
+    /// Encryptor::new(&january).run(&b"all is well"[..], &mut file)?;
+    /// Decryptor::new(&january).run(&file[..], Vec::new())?;
+    ///
+    /// let february = Secret::from(&key).bind("reports/2026/february");
+    /// let swapped = Decryptor::new(&february).run(&file[..], Vec::new());
+    /// assert!(matches!(swapped, Err(Error::WrongPlace)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn bind(self, place: impl Into<Vec<u8>>) -> Keyring {
+        let keyring = match self {
+            Secret::Key(key) => Keyring::default().key(key.clone()),
+            Secret::Passphrase(passphrase) => Keyring::default().passphrase(passphrase.clone()),
+            Secret::Keyring(keyring) => keyring.clone(),
+        };
+        keyring.bind(place)
+    }
+
     /// Returns whether a file may take long to open with it, because there is a passphrase to
     /// stretch, or [`Unlock`](crate::slots::Unlock) to ask. An asynchronous program does that on
     /// another thread.

@@ -37,6 +37,6 @@ mod rewrap;
 mod tests;
 
 pub use copies::Copies;
-pub use head::{Head, Lock, MAX_PER_KIND, NewSlot, Slot, SlotKind};
+pub use head::{Head, Lock, MAX_PER_KIND, NewSlot, NewSlots, Slot, SlotKind};
 pub use keyring::{FileKey, Keyring, Unlock};
 pub use rewrap::{Plan, Rewrap};

@@ -12,7 +12,7 @@ use crate::io::read_full;
 use crate::kdf::{KdfLimits, KdfParams};
 use crate::secret::{SLOTS, Secret};
 use crate::slots::copies::check_same_beginning;
-use crate::slots::head::{Head, NewSlot, has_checksum};
+use crate::slots::head::{Head, NewSlots, has_checksum};
 use crate::slots::keyring::FileKey;
 use crate::summary::Spare;
 
@@ -20,7 +20,7 @@ use crate::summary::Spare;
 #[derive(Clone, Copy)]
 pub(crate) enum For<'a> {
     Secret(Secret<'a>),
-    Slots(&'a [NewSlot<'a>]),
+    Slots(NewSlots<'a>),
 }
 
 /// The start of a new file.
@@ -46,7 +46,8 @@ impl NewStart {
             For::Slots(slots) => {
                 let key = FileKey::generate()?;
                 let head = Head::create(&key, algorithm, chunk_size, slots)?;
-                let cipher = head.header().open_with(key.as_bytes())?.expect("it was made with it");
+                let cipher = head.header().open_with(key.as_bytes(), slots.place())?;
+                let cipher = cipher.expect("it was made with it");
                 Ok(Self { bytes: head.as_bytes().to_vec(), cipher, has_spare: true })
             }
         }
@@ -81,9 +82,10 @@ impl Start {
         let header = Header::from_start(bytes)?;
         let (cipher, end) = match secret.keyring_for_slots() {
             Some(keyring) if header.has_slots() => {
+                header.check_place(secret.place())?;
                 let head = Head::parse(bytes)?;
                 let file_key = head.open(keyring, limits)?;
-                let cipher = header.open_with(file_key.as_bytes())?;
+                let cipher = header.open_with(file_key.as_bytes(), secret.place())?;
                 (cipher.expect("the head was verified"), End(Some(Box::new((head, file_key)))))
             }
             _ => (header.open(secret, limits)?, End(None)),
@@ -141,8 +143,7 @@ impl End {
             return Ok(Some(Spare::Damaged));
         }
         check_same_beginning(head.as_bytes(), bytes)?;
-        let verified = Head::parse(bytes).map(|spare| spare.verify(file_key));
-        let is_intact = matches!(verified, Ok(Some(Ok(_))));
+        let is_intact = Head::parse(bytes).is_ok_and(|spare| spare.has_mac(file_key));
         Ok(Some(if is_intact { Spare::Differs } else { Spare::Damaged }))
     }
 }

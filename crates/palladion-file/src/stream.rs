@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::io::read_some;
 use crate::kdf::{KdfLimits, KdfParams};
 use crate::secret::Secret;
-use crate::slots::NewSlot;
+use crate::slots::NewSlots;
 use crate::summary::Spare;
 
 /// Encrypts what is written to it into another writer.
@@ -86,8 +86,8 @@ impl<W: Write> EncryptWriter<W> {
     /// assert_eq!((&text[..], reader.spare()), ("for us", Some(Spare::Same)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn with_slots(
-        slots: &[NewSlot<'_>],
+    pub fn with_slots<'a>(
+        slots: impl Into<NewSlots<'a>>,
         algorithm: Algorithm,
         chunk_size: ChunkSize,
         output: W,

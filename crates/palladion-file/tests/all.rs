@@ -1,6 +1,7 @@
 //! All tests of the public interface.
 
 mod answers;
+mod bound;
 mod common;
 mod damage;
 mod engine;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use palladion_file::sans_io::Opening;
 use palladion_file::{
-    DecryptReader, Decryptor, Error, KdfLimits, MasterKey, Passphrase, Secret, SeekReader,
+    DecryptReader, Decryptor, Error, KdfLimits, Keyring, MasterKey, Passphrase, Secret, SeekReader,
 };
 
 use crate::common::*;
@@ -154,5 +154,20 @@ fn every_reader_gives_the_same_answer() {
         readers(secret, file);
         #[cfg(feature = "tokio")]
         asynchronous_readers(secret, file);
+    }
+}
+
+#[test]
+fn every_reader_gives_the_same_answer_about_a_place() {
+    let Some([answers, _]) = Answers::read_bound() else { return };
+    for file in &answers.files {
+        let keyring = match file.with_passphrase {
+            true => Keyring::default().passphrase(Passphrase::new(answers.passphrase.clone())),
+            false => Keyring::default().key(answers.key.into()),
+        };
+        let keyring = file.place.iter().fold(keyring, |ring, place| ring.bind(&place[..]));
+        readers((&keyring).into(), file);
+        #[cfg(feature = "tokio")]
+        asynchronous_readers((&keyring).into(), file);
     }
 }

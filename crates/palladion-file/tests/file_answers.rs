@@ -9,6 +9,8 @@ pub struct File {
     pub name: String,
     /// The reader has the passphrase, not the key.
     pub with_passphrase: bool,
+    /// The place that the reader has.
+    pub place: Option<Vec<u8>>,
     pub bytes: Vec<u8>,
     /// `ok:N` or `ERROR:N`.
     pub start: String,
@@ -39,6 +41,9 @@ pub fn name(error: &Error) -> &'static str {
         Error::WrongKey | Error::WrongPassphrase | Error::NoSlot => "wrong-key",
         Error::Damaged { .. } => "damaged",
         Error::TrailingData { .. } => "trailing-data",
+        Error::Bound => "bound",
+        Error::NotBound => "not-bound",
+        Error::WrongPlace => "wrong-place",
         other => panic!("{other:?}"),
     }
 }
@@ -82,6 +87,13 @@ impl Answers {
         Some(answers)
     }
 
+    /// Reads those to files that are bound to a place, or should be: without key slots, and with.
+    pub fn read_bound() -> Option<[Self; 2]> {
+        let answers = [Self::read_lines("bound")?, Self::read_lines("bound-slots")?];
+        assert!(answers.iter().all(|answers| answers.files.len() > 35));
+        Some(answers)
+    }
+
     fn read_lines(kind: &str) -> Option<Self> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/file-answers.txt");
         let text = std::fs::read_to_string(path).ok()?;
@@ -92,15 +104,21 @@ impl Answers {
                 ["key", digits] => answers.key = unhex(digits).try_into().unwrap(),
                 ["passphrase", ..] => answers.passphrase = line["passphrase ".len()..].into(),
                 ["bytes", name, digits] => drop(named.insert(name, unhex(digits))),
-                [word, name, secret, start, middle, chunks, ref pieces @ ..] if word == kind => {
+                [word, name, secret, ref rest @ ..] if word == kind => {
+                    let (place, rest) = match rest {
+                        [place, rest @ ..] if kind.starts_with("bound") => (*place, rest),
+                        rest => ("-", rest),
+                    };
+                    let [start, middle, chunks, pieces @ ..] = rest else { panic!("{line}") };
                     let bytes = pieces.iter().map(|text| piece(&named, text));
                     let chunks = chunks.split(',').filter(|chunk| *chunk != "-");
                     answers.files.push(File {
                         name: name.into(),
                         with_passphrase: secret == "passphrase",
+                        place: (place != "-").then(|| unhex(place)),
                         bytes: bytes.collect::<Vec<_>>().concat(),
-                        start: start.into(),
-                        middle: middle.into(),
+                        start: (*start).into(),
+                        middle: (*middle).into(),
                         chunks: chunks.map(String::from).collect(),
                     });
                 }

@@ -58,12 +58,18 @@ fn asynchronously(secret: Secret<'_>, file: &[u8]) -> Read {
 
 #[test]
 fn every_reader_gives_the_answer_of_the_reference() {
-    let Some(answers) = Answers::read_slots() else { return };
+    answers(Answers::read_slots());
+    answers(Answers::read_bound().map(|[_, answers]| answers));
+}
+
+fn answers(answers: Option<Answers>) {
+    let Some(answers) = answers else { return };
     let ring = || Keyring::default().open_slots();
     let keys = ring().key(answers.key.into());
     let passphrases = ring().passphrase(Passphrase::new(answers.passphrase.clone()));
     for file in &answers.files {
         let keyring = if file.with_passphrase { &passphrases } else { &keys };
+        let keyring = &file.place.iter().fold(keyring.clone(), |ring, place| ring.bind(&place[..]));
         let answers = middle(
             SeekReader::new(keyring, &file.bytes),
             |reader| reader.chunk_size().bytes(),
@@ -93,13 +99,19 @@ fn every_reader_gives_the_answer_of_the_reference() {
 #[cfg(feature = "tokio")]
 #[test]
 fn both_readers_from_the_middle_agree() {
-    let Some(answers) = Answers::read_slots() else { return };
+    let (Some(slots), Some([_, bound])) = (Answers::read_slots(), Answers::read_bound()) else {
+        return;
+    };
     let ring = || Keyring::default().open_slots();
-    let keys = ring().key(answers.key.into());
-    let passphrases = ring().passphrase(Passphrase::new(answers.passphrase.clone()));
+    let keys = ring().key(slots.key.into());
+    let passphrases = ring().passphrase(Passphrase::new(slots.passphrase.clone()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    for file in &answers.files {
-        for keyring in [&keys, &passphrases, &ring().key([9; 32].into())] {
+    for file in slots.files.iter().chain(&bound.files) {
+        let rings = [&keys, &passphrases, &ring().key([9; 32].into())].map(|ring| {
+            let ring = ring.clone();
+            file.place.iter().fold(ring, |ring, place| ring.bind(&place[..]))
+        });
+        for keyring in &rings {
             let blocking = SeekReader::new(keyring, &file.bytes).map(|reader| reader.len());
             let input = io::Cursor::new(&file.bytes);
             let reader = palladion_file::tokio::SeekReader::new(keyring, input);

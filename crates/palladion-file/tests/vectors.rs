@@ -3,8 +3,8 @@
 
 use palladion_file::sans_io::Encoder;
 use palladion_file::{
-    Algorithm, ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, KdfParams, Mac, MasterKey,
-    Passphrase,
+    Algorithm, ChunkSize, Decryptor, EncryptWriter, Encryptor, Error, KdfParams, Keyring, Mac,
+    MasterKey, Passphrase,
 };
 use palladion_reference::{Aegis, Family, file};
 use sha2::{Digest, Sha256};
@@ -103,6 +103,19 @@ fn passphrase() {
     Decryptor::new(&Passphrase::new(text)).run(&file[..], &mut plaintext).unwrap();
     assert_eq!(plaintext, b"Hello, Palladion!\n");
     documented("passphrase", &file);
+}
+
+#[test]
+fn bound_to_a_place() {
+    let place = "reports/2026/january";
+    let fields = file::bound(&file::fields(5, 0, 20, &SALT, [0; 3]), &KEY, place.as_bytes());
+    let cipher = file::Cipher::at(&fields, &KEY, place.as_bytes()).0;
+    let file = [file::header(&fields, &KEY), cipher.seal(0, true, b"Hello, Palladion!\n")].concat();
+    let ring = Keyring::default().key(KEY.into()).bind(place);
+    let mut plaintext = Vec::new();
+    Decryptor::new(&ring).run(&file[..], &mut plaintext).unwrap();
+    assert_eq!(plaintext, b"Hello, Palladion!\n");
+    documented("bound file", &file);
 }
 
 /// Nothing is encrypted with an empty passphrase any more, but earlier files stay readable.

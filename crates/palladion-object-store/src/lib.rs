@@ -69,7 +69,8 @@ use upload::{EncryptedUpload, Encryption, Format};
 ///   is listed as 836, because an encrypted one could have that length. Programs such as DataFusion
 ///   trust listed sizes, and lose data without an error if these are wrong: see
 ///   [`exact_sizes`](Self::exact_sizes).
-/// * A copy or rename between paths with different secrets is [`Error::NotSupported`].
+/// * A copy or rename between paths with different secrets is [`Error::NotSupported`], and so are
+///   all with [`bind_to_path`](Self::bind_to_path).
 /// * `put_part` of an upload encrypts before it returns. Parts are cut anew, so the future of one
 ///   may complete before its data is uploaded. `complete` fails until all futures have succeeded,
 ///   and can then be called again. A part that failed or whose future was dropped ends the upload.
@@ -106,7 +107,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
     /// Argon2id, because each object has its own salt. They do that one after another. The
     /// passphrase remembers what it became for the last 1024 objects that were written or read.
     pub fn new(inner: T, secret: impl Into<OwnedSecret>) -> Self {
-        Self::create(inner, Secrets::One(secret.into()))
+        Self::create(inner, Secrets::one(secret.into()))
     }
 
     /// Encrypts each object with the secret that a function returns for its path, so that each
@@ -142,7 +143,7 @@ impl<T: ObjectStore> EncryptedStore<T> {
         + Sync
         + 'static,
     ) -> Self {
-        Self::create(inner, Secrets::ByPath(Box::new(secrets)))
+        Self::create(inner, Secrets::by_path(Box::new(secrets)))
     }
 
     fn create(inner: T, secrets: Secrets) -> Self {
@@ -202,6 +203,40 @@ impl<T: ObjectStore> EncryptedStore<T> {
     #[must_use]
     pub fn exact_sizes(mut self, exact: bool) -> Self {
         self.has_exact_sizes = exact;
+        self
+    }
+
+    /// Sets whether objects are bound to their paths; by default `false`. Then whoever has the
+    /// store but not the key cannot swap two objects or move one:
+    /// [`WrongPlace`](palladion_file::Error::WrongPlace). Objects that are not bound cannot be
+    /// read: [`NotBound`](palladion_file::Error::NotBound). The
+    /// [place](palladion_file::Keyring::bind) is the path that the calls of this store are given,
+    /// in UTF-8: without a prefix that the store below adds. A copy or rename is
+    /// [`NotSupported`](object_store::Error::NotSupported), because the store below copies the
+    /// encrypted bytes, which are bound to the old path.
+    ///
+    /// ```
+    /// use object_store::{ObjectStoreExt, memory::InMemory};
+    /// use palladion_file::{Error, MasterKey};
+    /// use palladion_object_store::{EncryptedStore, file_error};
+    ///
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let key = MasterKey::generate()?;
+    /// let store = EncryptedStore::new(InMemory::new(), key).bind_to_path(true);
+    /// store.put(&"reports/january".into(), "profit".into()).await?;
+    /// store.put(&"reports/february".into(), "loss".into()).await?;
+    ///
+    /// // Somebody without the key.
+    /// store.get_ref().copy(&"reports/january".into(), &"reports/february".into()).await?;
+    /// let error = store.get(&"reports/february".into()).await.unwrap_err();
+    /// assert!(matches!(file_error(&error), Some(Error::WrongPlace)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn bind_to_path(mut self, bind: bool) -> Self {
+        self.secrets.bind = bind;
         self
     }
 
@@ -281,13 +316,10 @@ impl<T: ObjectStore> EncryptedStore<T> {
 
     /// Fails if someone who gets the object at `to` could not decrypt what is at `from`.
     async fn check_copy(&self, from: &Path, to: &Path) -> Result<()> {
-        if self.secrets.are_equal(from, to)? {
-            return Ok(());
-        }
+        let Some(why) = self.secrets.differ(from, to)? else { return Ok(()) };
         self.inner.head(from).await?; // fails if the object is missing
         let error = format!(
-            "cannot copy {from} to {to}: they have different secrets; \
-             get the object and put it to encrypt it anew"
+            "cannot copy {from} to {to}: {why}; get the object and put it to encrypt it anew"
         );
         Err(object_store::Error::NotSupported { source: error.into() })
     }

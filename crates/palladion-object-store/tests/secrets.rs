@@ -211,6 +211,71 @@ async fn a_key_under_a_passphrase() {
     assert!(error.contains("key: not a Palladion key"), "{error}");
 }
 
+/// Objects that are bound to their paths.
+#[tokio::test]
+async fn bound_to_their_paths() {
+    let memory = Arc::new(InMemory::new());
+    let key = || MasterKey::from([1; 32]);
+    let unbound = EncryptedStore::new(memory.clone(), key());
+    let (one, two) = (Path::from("reports/one"), Path::from("reports/two"));
+    let by_path = EncryptedStore::with_secrets(memory.clone(), move |_| Ok(key().into()));
+    let words = EncryptedStore::new(memory.clone(), Passphrase::new("words"));
+    let words = words.kdf(KdfParams::new(8, 1, 1).unwrap());
+    for store in [EncryptedStore::new(memory.clone(), key()), by_path, words] {
+        let store = store.bind_to_path(true);
+        store.put(&one, text(200_000).into()).await.unwrap();
+        let mut upload = store.put_multipart(&two).await.unwrap();
+        upload.put_part("in parts".into()).await.unwrap();
+        upload.complete().await.unwrap();
+        let reads = async |path: &Path| {
+            let whole = async { store.get(path).await?.bytes().await };
+            let ranges = async { Ok(store.get_ranges(path, from_ref(&(0..4))).await?[0].clone()) };
+            [whole.await, store.get_range(path, 0..4).await, ranges.await]
+        };
+        for _ in 0..2 {
+            assert!(reads(&one).await.iter().all(Result::is_ok));
+            assert_eq!(store.get(&two).await.unwrap().bytes().await.unwrap(), "in parts");
+        }
+        assert_eq!(store.head(&one).await.unwrap().size, 200_000);
+
+        let three = Path::from("reports/three");
+        let errors = [
+            store.copy(&one, &three).await.unwrap_err(),
+            store.copy_if_not_exists(&one, &three).await.unwrap_err(),
+            store.rename(&one, &three).await.unwrap_err(),
+            store.rename_if_not_exists(&one, &three).await.unwrap_err(),
+        ];
+        for error in errors {
+            assert!(matches!(error, Error::NotSupported { .. }), "{error}");
+            assert!(error.to_string().contains("each object is bound to its path; get"), "{error}");
+        }
+        assert!(matches!(memory.head(&three).await.unwrap_err(), Error::NotFound { .. }));
+        let missing = store.copy(&three, &one).await.unwrap_err();
+        assert!(matches!(missing, Error::NotFound { .. }), "{missing}");
+
+        // Swapped by someone without the key, while the store remembers both.
+        memory.rename(&one, &three).await.unwrap();
+        memory.rename(&two, &one).await.unwrap();
+        memory.rename(&three, &two).await.unwrap();
+        for read in [reads(&one).await, reads(&two).await].into_iter().flatten() {
+            let error = read.unwrap_err();
+            assert!(matches!(file_error(&error), Some(FileError::WrongPlace)), "{error}");
+        }
+    }
+    // The store and the object differ.
+    let bound = EncryptedStore::new(memory.clone(), key()).bind_to_path(true);
+    bound.put(&one, "bound".into()).await.unwrap();
+    unbound.put(&two, "unbound".into()).await.unwrap();
+    let error = unbound.get(&one).await.unwrap_err();
+    assert!(matches!(file_error(&error), Some(FileError::Bound)), "{error}");
+    let error = bound.get_range(&two, 0..4).await.unwrap_err();
+    assert!(matches!(file_error(&error), Some(FileError::NotBound)), "{error}");
+    // The place is the path, so a keyring that is bound to it reads the object too.
+    let file = memory.get(&one).await.unwrap().bytes().await.unwrap();
+    let keyring = palladion_file::Keyring::default().key(key()).bind("reports/one");
+    palladion_file::Decryptor::new(&keyring).run(&file[..], Vec::new()).unwrap();
+}
+
 #[tokio::test]
 async fn empty_passphrases() {
     let store = EncryptedStore::new(InMemory::new(), Passphrase::new(""));

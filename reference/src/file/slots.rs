@@ -110,12 +110,22 @@ pub struct Opener {
     cheap: Vec<u8>,
     /// The costs for which Argon2id has run.
     seen: Vec<Vec<u8>>,
+    place: Option<Vec<u8>>,
 }
 
 impl Opener {
-    /// A secret that has opened no file yet.
-    pub fn new(secret: Secret, cheap: [u32; 3]) -> Self {
-        Self { secret, cheap: costs(cheap), seen: Vec::new() }
+    /// A secret that has opened no file yet, and the place of the file.
+    pub fn new(secret: Secret, cheap: [u32; 3], place: Option<&[u8]>) -> Self {
+        let place = place.map(<[u8]>::to_vec);
+        Self { secret, cheap: costs(cheap), seen: Vec::new(), place }
+    }
+
+    /// A head, if the end of step 4 lets it be opened.
+    fn parse<'a>(&self, file: &'a [u8]) -> Result<&'a [u8], Refused> {
+        let header = Reader::header(file)?;
+        refuse(header[10] != 2, "no-slots")?;
+        Reader::check_place(header, self.place.as_deref())?;
+        parse(file)
     }
 
     /// Whether Argon2id may run, or has run, for these costs. None: they are not valid.
@@ -140,8 +150,14 @@ impl Opener {
         Some(can)
     }
 
-    /// "Opening slots": F.
-    fn open(&mut self, head: &[u8]) -> Result<[u8; 32], Refused> {
+    /// "Opening slots": the reader.
+    fn open(&mut self, head: &[u8]) -> Result<Reader, Refused> {
+        let cipher = self.find(head)?.0;
+        Ok(Reader { cipher, size: 1 << head[11], start: head.len() })
+    }
+
+    /// The cipher, and F.
+    fn find(&mut self, head: &[u8]) -> Result<(Cipher, [u8; 32]), Refused> {
         let fields: &[u8; 64] = head[..64].try_into().expect("64 bytes");
         let len = u32::from_le_bytes(head[132..136].try_into().expect("4 bytes")) as usize;
         let (kind, body_len, ikm, most) = match self.secret {
@@ -171,9 +187,10 @@ impl Opener {
             let file_key: [u8; 32] = std::array::from_fn(|i| okm[i] ^ body[32 + i]);
             let commitment = Cipher::derive(fields, &file_key).1;
             if okm[32..] == body[64..96] && commitment == head[64..96] {
+                let cipher = Cipher::of(fields, &file_key, self.place.as_deref())?;
                 let (signed, found) = head[..head.len() - 32].split_at(head.len() - 64);
                 refuse(mac(signed, &file_key) != found, "damaged-header")?;
-                return Ok(file_key);
+                return Ok((cipher, file_key));
             }
         }
         Err(error)
@@ -189,20 +206,14 @@ fn spare(file: &[u8]) -> Option<&[u8]> {
     .next()
 }
 
-fn reader(head: &[u8], file_key: &[u8; 32]) -> Reader {
-    let fields = head[..64].try_into().expect("64 bytes");
-    let cipher = Cipher::derive(fields, file_key).0;
-    Reader { cipher, size: 1 << head[11], start: head.len() }
-}
-
 /// What a reader from the start says: the plaintext, and an error or what the spare is.
 pub fn from_start(file: &[u8], mut opener: Opener) -> (Vec<u8>, Result<&'static str, Refused>) {
-    let opened = parse(file).and_then(|head| opener.open(head).map(|key| (head, key)));
-    let (head, file_key) = match opened {
+    let opened = opener.parse(file).and_then(|head| opener.find(head).map(|found| (head, found)));
+    let (head, (cipher, file_key)) = match opened {
         Ok(opened) => opened,
         Err(error) => return (Vec::new(), Err(error)),
     };
-    let (text, end) = reader(head, &file_key).chunks(file);
+    let (text, end) = Reader { cipher, size: 1 << head[11], start: head.len() }.chunks(file);
     let end = end.and_then(|end| {
         let spare = &file[end..];
         refuse(spare.len() > head.len(), "trailing-data")?;
@@ -222,9 +233,9 @@ pub fn from_start(file: &[u8], mut opener: Opener) -> (Vec<u8>, Result<&'static 
 
 /// Opens a file that can be read at any offset: the reader, and the file without its spare.
 pub fn at_any_offset(file: &[u8], mut opener: Opener) -> Result<(Reader, &[u8]), Refused> {
-    let head = parse(file);
-    let opened = head.and_then(|head| opener.open(head).map(|key| reader(head, &key)));
-    let opened = opened.or_else(|error| {
+    let head = opener.parse(file);
+    let opened = head.and_then(|head| opener.open(head)).or_else(|error| {
+        refuse(matches!(error, "bound" | "not-bound"), error)?;
         let is_other = |error: Refused| error.starts_with("unsupported");
         refuse(Reader::header(file).is_err_and(is_other) || error == "no-slots", error)?;
         let spare = spare(file).ok_or(error)?;
@@ -236,9 +247,12 @@ pub fn at_any_offset(file: &[u8], mut opener: Opener) -> Result<(Reader, &[u8]),
             refuse(head[..=HEADER_LEN] != spare[..=HEADER_LEN], "damaged-header")?;
             refuse(head == spare, error)?;
         }
-        let of_spare = parse(spare).and_then(|spare| opener.open(spare));
-        let error = |of_spare| if head.is_err() { of_spare } else { error };
-        of_spare.map(|key| reader(spare, &key)).map_err(error)
+        let of_spare = opener.parse(spare).and_then(|spare| opener.open(spare));
+        of_spare.map_err(|of_spare| match of_spare {
+            "wrong-place" => of_spare,
+            _ if head.is_err() => of_spare,
+            _ => error,
+        })
     })?;
     let end = file.len().saturating_sub(opened.start).max(opened.start);
     Ok((opened, &file[..end.min(file.len())]))

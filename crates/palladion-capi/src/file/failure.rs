@@ -29,7 +29,9 @@ impl Failure {
             Number(number) => *number,
             Self::File(error) => match error {
                 Error::NotPalladion => return -2,
-                Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } => return -3,
+                Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. } | Error::Bound => {
+                    return -3;
+                }
                 Error::HeaderDamaged | Error::Damaged { .. } => return -4,
                 Error::Truncated { .. } => return -5,
                 Error::TrailingData { .. } => return -6,

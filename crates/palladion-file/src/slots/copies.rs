@@ -115,6 +115,8 @@ pub(crate) fn open_head(
 ) -> Result<OfHead, Error> {
     match Header::from_start(start) {
         Ok(header) if !header.has_slots() => return Ok(OfHead::NoSlots),
+        // Before the spare could be tried.
+        Ok(header) => header.check_place(keyring.place.as_deref())?,
         Err(error @ (Error::UnsupportedVersion(_) | Error::UnsupportedHeader { .. })) => {
             return Err(error);
         }
@@ -151,6 +153,8 @@ pub(crate) fn open_spare(
     let mut opening = Opening { costs, ..Opening::new(keyring, limits) };
     match open(&spare, &mut opening) {
         Ok(opened) => Ok(opened),
+        // It was opened, so the keyring is right.
+        Err((_, of_spare @ Error::WrongPlace)) => Err(of_spare),
         Err((_, of_spare)) => Err(if is_damaged { of_spare } else { error }),
     }
 }
@@ -159,7 +163,8 @@ pub(crate) fn open_spare(
 fn open(bytes: &[u8], opening: &mut Opening<'_>) -> Result<(Head, Cipher), (bool, Error)> {
     let head = Head::parse(bytes).map_err(|error| (true, error))?;
     let key = opening.open(&head).map_err(|error| (false, error))?;
-    let cipher = head.header().open_with(key.as_bytes()).map_err(|error| (false, error))?;
+    let place = opening.keyring.place.as_deref();
+    let cipher = head.header().open_with(key.as_bytes(), place).map_err(|error| (false, error))?;
     Ok((head, cipher.expect("the head was verified")))
 }
 

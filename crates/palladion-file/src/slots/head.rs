@@ -8,6 +8,8 @@ use sha2::{Digest, Sha256};
 use zeroize::Zeroizing;
 
 use super::keyring::FileKey;
+#[cfg(doc)]
+use super::keyring::Keyring;
 use crate::chunk::ChunkSize;
 use crate::cipher::Cipher;
 use crate::error::Error;
@@ -130,6 +132,47 @@ impl fmt::Debug for NewSlot<'_> {
     }
 }
 
+/// The slots of a new file, and the place that it is [bound](Keyring::bind) to, if any.
+///
+/// ```
+/// use palladion_file::slots::{NewSlot, NewSlots};
+/// use palladion_file::{Decryptor, Encryptor, Keyring, MasterKey};
+///
+/// let (mine, yours) = (MasterKey::generate()?, MasterKey::generate()?);
+/// let slots = [NewSlot::Key(&mine), NewSlot::Key(&yours)];
+/// let mut file = Vec::new();
+/// let bound = NewSlots::from(&slots).bind("minutes/2026-11-28");
+/// Encryptor::with_slots(bound).run(&b"for us"[..], &mut file)?;
+///
+/// let keyring = Keyring::default().key(yours).open_slots().bind("minutes/2026-11-28");
+/// Decryptor::new(&keyring).run(&file[..], Vec::new())?;
+/// # Ok::<(), palladion_file::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct NewSlots<'a> {
+    slots: &'a [NewSlot<'a>],
+    place: Option<&'a [u8]>,
+}
+
+impl<'a> NewSlots<'a> {
+    /// Binds the file to a place, which has at least one byte.
+    #[must_use]
+    pub fn bind(self, place: &'a (impl AsRef<[u8]> + ?Sized)) -> Self {
+        Self { place: Some(place.as_ref()), ..self }
+    }
+
+    pub(crate) fn place(self) -> Option<&'a [u8]> {
+        self.place
+    }
+}
+
+/// Without a place. `&[NewSlot; N]` and `&Vec<NewSlot>` can be passed too.
+impl<'a, T: AsRef<[NewSlot<'a>]> + ?Sized> From<&'a T> for NewSlots<'a> {
+    fn from(slots: &'a T) -> Self {
+        Self { slots: slots.as_ref(), place: None }
+    }
+}
+
 /// What the slots of a file are bound to: the header, which never changes.
 impl Header {
     pub(crate) fn lock(&self, new: &NewSlot<'_>, file_key: &FileKey) -> Result<Slot, Error> {
@@ -210,16 +253,19 @@ impl Head {
     /// # Errors
     ///
     /// [`Error::NoRoomForSlots`], [`Error::CannotChangeSlots`] if there is none or there are too
-    /// many of a kind, [`Error::EmptyPassphrase`], [`Error::Slot`] and those of a missing resource.
-    pub fn create(
+    /// many of a kind, [`Error::EmptyPassphrase`], [`Error::EmptyPlace`], [`Error::Slot`] and those
+    /// of a missing resource.
+    pub fn create<'a>(
         file_key: &FileKey,
         algorithm: Algorithm,
         chunk_size: ChunkSize,
-        slots: &[NewSlot<'_>],
+        slots: impl Into<NewSlots<'a>>,
     ) -> Result<Self, Error> {
+        let NewSlots { slots, place } = slots.into();
         let mut salt = [0; 32];
         getrandom::fill(&mut salt).map_err(Error::no_randomness)?;
-        let (header, _) = Header::with_slots(file_key.as_bytes(), algorithm, chunk_size, &salt)?;
+        let (header, _) =
+            Header::with_slots(file_key.as_bytes(), algorithm, chunk_size, place, &salt)?;
         let slots = slots.iter().map(|slot| header.lock(slot, file_key));
         let slots = slots.collect::<Result<Vec<_>, _>>()?;
         let len = Self::len_for(&slots)?;
@@ -353,6 +399,12 @@ impl Head {
         u64::from_le_bytes(*self.bytes[136..].first_chunk().expect("eight bytes"))
     }
 
+    /// Returns whether the file is [bound to a place](Keyring::bind).
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.header.is_bound()
+    }
+
     /// Returns the algorithm.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
@@ -377,19 +429,24 @@ impl Head {
         &self.header
     }
 
-    /// Checks that the head was made with this key: the commitment, and then the MAC. `None`: it is
-    /// the key of another file.
-    pub(crate) fn verify(&self, file_key: &FileKey) -> Option<Result<Cipher, Error>> {
-        let cipher = match self.header.open_with(file_key.as_bytes()) {
-            Ok(Some(cipher)) => cipher,
-            Ok(None) => return None,
-            Err(error) => return Some(Err(error)),
-        };
+    /// Checks that the head was made with this key, and for this place: the commitment, the place
+    /// check, and then the MAC. `None`: it is the key of another file.
+    pub(crate) fn verify(
+        &self,
+        file_key: &FileKey,
+        place: Option<&[u8]>,
+    ) -> Option<Result<Cipher, Error>> {
+        let opened = self.header.open_with(file_key.as_bytes(), place).transpose()?;
+        let is_right = self.has_mac(file_key);
+        Some(opened.and_then(|cipher| is_right.then_some(cipher).ok_or(Error::HeaderDamaged)))
+    }
+
+    /// Returns whether the MAC was made with this key.
+    pub(crate) fn has_mac(&self, file_key: &FileKey) -> bool {
         let (text, tail) = self.bytes.split_at(self.bytes.len() - TAIL);
         let expected =
             Tag::from(<[u8; 32]>::from(self.header.mac(file_key, text).finalize().into_bytes()));
-        let is_right = tail.first_chunk().is_some_and(|mac| expected == Tag::from(*mac));
-        Some(if is_right { Ok(cipher) } else { Err(Error::HeaderDamaged) })
+        tail.first_chunk().is_some_and(|mac| expected == Tag::from(*mac))
     }
 }
 

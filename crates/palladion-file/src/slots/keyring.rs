@@ -75,6 +75,8 @@ pub trait Unlock: Send + Sync {
 /// Several secrets, any of which may open a file. It is a [`Secret`](crate::Secret), so that each
 /// reader takes it.
 ///
+/// It can also [bind](Self::bind) files to a place.
+///
 /// It encrypts with its first master key, or with its first passphrase if it has no key. To change
 /// keys, put the new one first: old files still open.
 ///
@@ -95,6 +97,7 @@ pub struct Keyring {
     pub(crate) passphrases: Vec<Passphrase>,
     pub(crate) unlocks: Vec<Arc<dyn Unlock>>,
     pub(crate) opens_slots: bool,
+    pub(crate) place: Option<Vec<u8>>,
 }
 
 impl Keyring {
@@ -138,6 +141,38 @@ impl Keyring {
         self.opens_slots
     }
 
+    /// Binds files to a place: a path, a version, a tenant, or any bytes that say which file is
+    /// meant, at least one. Text is UTF-8. The place is not stored: a reader must give the same
+    /// bytes. So nobody can swap two files under one key, or move one, without an error:
+    ///
+    /// * [`Error::WrongPlace`]: the file is bound to another place;
+    /// * [`Error::NotBound`]: the file is bound to no place, but the keyring has one;
+    /// * [`Error::Bound`]: the file is bound to a place, but the keyring has none;
+    /// * [`Error::EmptyPlace`]: the place is empty.
+    ///
+    /// It hides nothing, and anyone with the key can make a file for any place. An older file for
+    /// the same place is still accepted, unless the place names the version.
+    ///
+    /// ```
+    /// use palladion_file::{Decryptor, Encryptor, Error, Keyring, MasterKey};
+    ///
+    /// let keyring = Keyring::default().key(MasterKey::generate()?);
+    /// let (alice, bob) = (keyring.clone().bind("home/alice"), keyring.clone().bind("home/bob"));
+    /// let mut file = Vec::new();
+    /// Encryptor::new(&alice).run(&b"text"[..], &mut file)?;
+    ///
+    /// Decryptor::new(&alice).run(&file[..], Vec::new())?;
+    /// let error = |keyring| Decryptor::new(keyring).run(&file[..], Vec::new()).unwrap_err();
+    /// assert!(matches!(error(&bob), Error::WrongPlace));
+    /// assert!(matches!(error(&keyring), Error::Bound));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn bind(mut self, place: impl Into<Vec<u8>>) -> Self {
+        self.place = Some(place.into());
+        self
+    }
+
     /// Adds what opens slots for age.
     #[must_use]
     pub fn unlock(mut self, unlock: impl Unlock + 'static) -> Self {
@@ -155,6 +190,7 @@ impl PartialEq for Keyring {
             && self.unlocks.len() == other.unlocks.len()
             && self.unlocks.iter().zip(&other.unlocks).all(same)
             && self.opens_slots == other.opens_slots
+            && self.place == other.place
     }
 }
 
@@ -167,6 +203,7 @@ impl fmt::Debug for Keyring {
             .field("keys", &self.keys.len())
             .field("passphrases", &self.passphrases.len())
             .field("unlocks", &self.unlocks.len())
+            .field("is_bound", &self.place.is_some())
             .finish()
     }
 }

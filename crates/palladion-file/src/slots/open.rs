@@ -12,7 +12,7 @@ impl Head {
     ///
     /// [`Error::NoSlot`]; [`Error::KdfTooCostly`] if no slot opened and one for a passphrase was
     /// left out for its cost; [`Error::Slot`]; [`Error::HeaderDamaged`] if someone without the key
-    /// changed the head; [`Error::Cancelled`].
+    /// changed the head; [`Error::Cancelled`]; and the errors of [`Keyring::bind`].
     pub fn open(&self, keyring: &Keyring, limits: &KdfLimits) -> Result<FileKey, Error> {
         Opening::new(keyring, limits).open(self)
     }
@@ -32,14 +32,15 @@ impl<'a> Opening<'a> {
     }
 
     pub fn open(&mut self, head: &Head) -> Result<FileKey, Error> {
-        let mut failed = None;
+        let (place, mut failed) = (self.keyring.place.as_deref(), None);
+        head.header().check_place(place)?;
         // The cheapest first: all slots that open give the same key.
         let of_keys = self.keyring.keys.iter().flat_map(|key| {
             let slots = head.slots().iter().filter(|slot| slot.kind() == SlotKind::Key);
             slots.filter_map(move |slot| head.header().unlock(slot, key))
         });
         for key in of_keys {
-            if let Some(verified) = head.verify(&key) {
+            if let Some(verified) = head.verify(&key, place) {
                 return verified.map(|_| key);
             }
         }
@@ -48,7 +49,7 @@ impl<'a> Opening<'a> {
                 match unlock.unlock(slot.body()) {
                     Ok(None) => {}
                     Ok(Some(key)) => {
-                        if let Some(verified) = head.verify(&key) {
+                        if let Some(verified) = head.verify(&key, place) {
                             return verified.map(|_| key);
                         }
                     }
@@ -75,7 +76,7 @@ impl<'a> Opening<'a> {
                     }
                 };
                 if let Some(key) = key
-                    && let Some(verified) = head.verify(&key)
+                    && let Some(verified) = head.verify(&key, place)
                 {
                     return verified.map(|_| key);
                 }

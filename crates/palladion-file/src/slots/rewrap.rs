@@ -69,9 +69,11 @@ impl Rewrap {
         let Copies { head, spare, file_len } = copies;
         let file_key = match (opened, &head) {
             ([Ok(key), _] | [_, Ok(key)], _) => key,
+            ([_, Err(error @ Error::WrongPlace)], _) => return Err(error),
             ([Err(error), Err(_)], Ok(_)) | ([Err(_), Err(error)], Err(_)) => return Err(error),
         };
-        let is_authentic = |copy: &&Head| matches!(copy.verify(&file_key), Some(Ok(_)));
+        // Both have the commitment of the one that opened.
+        let is_authentic = |copy: &&Head| copy.has_mac(&file_key);
         let copies = [head.ok(), spare.ok()];
         let authentic = copies.each_ref().map(|copy| copy.as_ref().filter(is_authentic));
         let sequence = authentic.iter().flatten().map(|head| head.sequence()).max();
@@ -98,13 +100,13 @@ impl Rewrap {
         let sequence = sequence.and_then(|number| number.checked_add(1));
         let rewrap = Self { file_key, base, are_same, sequence, order, kept, file_len };
         if !both_authentic {
-            rewrap.check_end(file)?;
+            rewrap.check_end(file, keyring.place.as_deref())?;
         }
         Ok(rewrap)
     }
 
     /// Checks that the last chunk ends where the spare begins.
-    fn check_end(&self, file: &(impl ReadAt + ?Sized)) -> Result<(), Error> {
+    fn check_end(&self, file: &(impl ReadAt + ?Sized), place: Option<&[u8]>) -> Result<(), Error> {
         let (head_len, size) = (self.base.as_bytes().len() as u64, self.base.chunk_size());
         let (body, full) = (self.file_len - 2 * head_len, size.buffer_len() as u64);
         let counter = body.saturating_sub(1) / full;
@@ -116,7 +118,7 @@ impl Rewrap {
         let Some(len) = sealed_len.checked_sub(OVERHEAD) else { return Err(unsure) };
         let (chunk, mut sealed) =
             (Chunk { counter, len, last: true }, read(file, offset, sealed_len)?);
-        let cipher = self.base.header().open_with(self.file_key.as_bytes())?;
+        let cipher = self.base.header().open_with(self.file_key.as_bytes(), place)?;
         let cipher = cipher.expect("the head was verified");
         let is_last = sealed[..FRAME_LEN] == chunk.frame() && chunk.fits(size);
         match is_last && chunk.open(&cipher, offset, &mut sealed).is_ok() {

@@ -39,7 +39,7 @@ fn head_for(slots: &[NewSlot<'_>]) -> Head {
 
 /// A file with this head and spare, and two chunks.
 fn file(head: &Head) -> Vec<u8> {
-    let cipher = head.verify(&file_key()).unwrap().unwrap();
+    let cipher = head.verify(&file_key(), None).unwrap().unwrap();
     let mut file = head.as_bytes().to_vec();
     for (counter, len, last) in [(0, 1024, false), (1, 300, true)] {
         let mut chunk = vec![7; len + OVERHEAD];
