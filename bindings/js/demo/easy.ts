@@ -1,6 +1,6 @@
 /**
- * Finds passphrases that are certainly easy to guess: what guessing programs try first. It does not
- * say which ones are good. Estimators with dictionaries do, but zxcvbn has 820 kB and zxcvbn-ts 1.7
+ * Finds passphrases that are easy to guess: what guessing programs try first. It does not say which
+ * ones are good. Estimators with dictionaries do, but zxcvbn has 820 kB and zxcvbn-ts 1.7
  * MB, as much as this page or more.
  */
 
@@ -42,7 +42,7 @@ function piece(text: string, at: number): number {
     return end - at < 3 ? 1 : end - at;
 }
 
-/** Returns whether fewer than 2^30 guesses surely find a passphrase, as they find all 9 digits. */
+/** Returns whether fewer than some 2^30 guesses find a passphrase, as they find all 9 digits. */
 export function isEasy(passphrase: string): boolean {
     if (new Set(passphrase).size < 4) return true;
     if (passphrase.length > 64) return false;

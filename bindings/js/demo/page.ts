@@ -641,7 +641,7 @@ async function start(): Promise<void> {
                 if (blob !== undefined && chosen.length === 1) save(saveLink, blob, name);
                 else if (blob !== undefined) {
                     save(link(name), blob, name);
-                    // Chromium (seen with 156) drops what exceeds 10 downloads in a second.
+                    // Chromium 156 drops some of many downloads that begin at once.
                     await new Promise((resolve) => setTimeout(resolve, 150));
                 }
                 results.push(name);
