@@ -383,7 +383,7 @@ func TestPrinting(t *testing.T) {
 	must(r.Read(make([]byte, 10)))
 	f := must(open(file, k))
 	must(f.Read(make([]byte, 10)))
-	several := pld.Slots(k, pld.AnyOf(p))
+	several := pld.Bind(pld.Slots(k, pld.AnyOf(p)), "place")
 	ofSlots := must(pld.NewReader(bytes.NewReader(seal(t, secret, several, small(1))), several, nil))
 	must(ofSlots.Read(make([]byte, 10)))
 	values := []any{
