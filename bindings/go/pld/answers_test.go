@@ -27,6 +27,7 @@ func answerOf(err error) string {
 		"needs-passphrase": pld.ErrNeedsPassphrase, "too-costly": pld.ErrTooCostly,
 		"damaged": pld.ErrDamaged, "trailing-data": pld.ErrTrailingData,
 		"spare-differs": pld.ErrSpareDiffers, "spare-damaged": pld.ErrSpareDamaged,
+		"bound": pld.ErrBound, "not-bound": pld.ErrNotBound, "wrong-place": pld.ErrWrongPlace,
 	} {
 		if errors.Is(err, expected) {
 			return word
@@ -53,7 +54,7 @@ func TestAnswers(t *testing.T) {
 	if err != nil {
 		t.Skip("not in the repository")
 	}
-	named, secrets, files := map[string][]byte{}, map[string]pld.Secret{}, 0
+	named, secrets, files := map[string][]byte{}, map[string]pld.Secret{}, map[string]int{}
 	for line := range strings.Lines(string(document)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		words := strings.Fields(rest)
@@ -65,24 +66,30 @@ func TestAnswers(t *testing.T) {
 			secrets["passphrase"] = pld.Passphrase(rest)
 		case "bytes":
 			named[words[0]] = must(hex.DecodeString(words[1]))
-		case "file", "slots":
-			files++
-			secret := secrets[words[1]]
-			if word == "slots" {
+		case "file", "slots", "bound", "bound-slots":
+			files[word]++
+			secret, rest := secrets[words[1]], words[2:]
+			if strings.HasSuffix(word, "slots") {
 				secret = pld.Slots(secret)
 			}
+			if strings.HasPrefix(word, "bound") {
+				if rest[0] != "-" {
+					secret = pld.Bind(secret, must(hex.DecodeString(rest[0])))
+				}
+				rest = rest[1:]
+			}
 			var file []byte
-			for _, piece := range words[5:] {
+			for _, piece := range rest[3:] {
 				file = append(file, bytesOf(piece, named)...)
 			}
 			start, middle, chunks := answersTo(t, file, secret)
-			if got := []string{start, middle, chunks}; fmt.Sprint(got) != fmt.Sprint(words[2:5]) {
-				t.Errorf("%s: %v, expected %v", words[0], got, words[2:5])
+			if got := []string{start, middle, chunks}; fmt.Sprint(got) != fmt.Sprint(rest[:3]) {
+				t.Errorf("%s: %v, expected %v", words[0], got, rest[:3])
 			}
 		}
 	}
-	if files == 0 {
-		t.Error("no files")
+	if len(files) != 4 {
+		t.Errorf("files of these kinds: %v", files)
 	}
 }
 

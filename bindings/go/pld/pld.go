@@ -15,8 +15,9 @@
 // instead of [io.EOF].
 //
 // A secret is a [*Key] or a [Passphrase], or several of them: [AnyOf] opens what was encrypted with
-// one of them, and [Slots] is for files that several people can open. Functions that take a secret
-// do not keep it: it can be wiped once they have returned.
+// one of them, and [Slots] is for files that several people can open. [Bind] binds a file to a
+// place, such as its path, so that swapping two files is an error. Functions that take a secret do
+// not keep it: it can be wiped once they have returned.
 //
 // # Is the file complete?
 //
@@ -92,14 +93,24 @@ var (
 	// It is also ErrUnsupportedHeader to errors.Is.
 	ErrKeySlots = fmt.Errorf("%w: the file has key slots, so everyone who can open it may have "+
 		"written it: to open it, use pld.Slots", ErrUnsupportedHeader)
+	// ErrBound is the error for a file that is bound to a place, if the secret is not: see [Bind].
+	ErrBound = errors.New("pld: the file is bound to a place, and none was given: use pld.Bind")
+	// ErrNotBound is the error for a file that is not bound to a place, if the secret is.
+	ErrNotBound = errors.New("pld: the file is not bound to a place, but one was given")
+	// ErrWrongPlace is the error if the secret is right, but not its place.
+	ErrWrongPlace = errors.New("pld: the file is bound to another place: it was moved, renamed or " +
+		"swapped with another")
 )
+
+// ErrEmptyPlace is the error for an empty place in [Bind], of a file to be read or written.
+var ErrEmptyPlace = errors.New("pld: the place is empty: expected at least 1 byte, or no pld.Bind")
 
 // ErrClosed is the error for the use of what was closed, or never opened. It is also [fs.ErrClosed]
 // to [errors.Is].
 var ErrClosed = fmt.Errorf("pld: not open: %w", fs.ErrClosed)
 
-// A Secret is what a file is encrypted with: a [*Key], or what [Passphrase], [AnyOf], [Slots] or
-// [AgeSlot] returns.
+// A Secret is what a file is encrypted with: a [*Key], or what [Passphrase], [AnyOf], [Slots],
+// [AgeSlot] or [Bind] returns.
 type Secret interface {
 	// leaves returns the single secrets that it consists of, to write a file or to read one.
 	leaves(writes bool) []leaf
@@ -110,7 +121,8 @@ type leaf struct {
 	source       byte   // fromKey or fromPassword; or fromSlots, which means age
 	bytes        []byte // of a key or a passphrase
 	lock, unlock func([]byte) ([]byte, error)
-	slots        bool // it opens key slots, or is to have one
+	slots        bool     // it opens key slots, or is to have one
+	places       []string // of each Bind around it: at most one
 }
 
 // Passphrase returns a secret that people remember. It is stretched with Argon2id, but a weak one
@@ -140,6 +152,32 @@ func AnyOf(secrets ...Secret) Secret {
 			return leavesOf(secrets[:min(1, len(secrets))], writes)
 		}
 		return leavesOf(secrets, writes)
+	})
+}
+
+// Bind returns a secret for files that are bound to a place: a string or bytes of your choice, such
+// as the file's path, its version or the tenant it belongs to. The place is authenticated with the
+// file, but not stored in it, so reading takes the same place:
+//
+//	err := pld.WriteFile(name, data, pld.Bind(key, "tenant 7: balance"), nil)
+//	data, err := pld.ReadFile(name, pld.Bind(key, "tenant 7: balance"), nil)
+//
+// If someone swaps two files under one key, or moves one, reading it fails with [ErrWrongPlace]. A
+// file that is bound is not read without a place ([ErrBound]), nor one that is not bound with a
+// place ([ErrNotBound]): it could have taken the place of one that is.
+//
+// A place has at least 1 byte ([ErrEmptyPlace]) and any length. It is compared byte by byte: text
+// is not normalised. Several secrets have one place: put Bind around [AnyOf] or [Slots]. An older
+// file for the same place is accepted, unless the place names the version. Everyone with the key
+// can make a file for any place.
+func Bind[T ~string | ~[]byte](secret Secret, place T) Secret {
+	p := string(place)
+	return secretFunc(func(writes bool) []leaf {
+		all := leavesOf([]Secret{secret}, writes)
+		for i, l := range all {
+			all[i].places = append(slices.Clip(l.places), p)
+		}
+		return all
 	})
 }
 
@@ -174,6 +212,10 @@ func reveal(secret Secret, writes bool) ([]leaf, error) {
 			return nil, errors.New("pld: the secret is nil: expected a *Key or a Passphrase")
 		} else if l.source == fromKey && isZero(l.bytes) {
 			return nil, ErrZeroKey
+		} else if slices.Contains(l.places, "") {
+			return nil, ErrEmptyPlace
+		} else if len(l.places) > 1 || !slices.Equal(l.places, all[0].places) {
+			return nil, errors.New("pld: secrets with several places: expected one Bind around all")
 		}
 	}
 	if len(all) == 0 {
@@ -238,6 +280,7 @@ const (
 	fromPassword = 1
 	fromSlots    = 2
 	noSecret     = 255
+	boundMark    = 'P' // byte 12 of a file that is bound to a place
 )
 
 // header is a header as in the file, with the fields that it contains.
@@ -247,6 +290,7 @@ type header struct {
 	chunkSize int
 	source    byte // fromKey, fromPassword or fromSlots
 	cost      Cost
+	place     string // that the caller gave, if the file is bound to one
 	head      []byte // with slots: the whole head, if its checksum is right
 	slots     []slot // of the head, if it is well-formed
 	macKey    func() []byte
@@ -290,7 +334,7 @@ func readHeader(r io.Reader) (*header, error) {
 		return nil, fmt.Errorf("%w: the cost of a passphrase, without one", ErrUnsupportedHeader)
 	case h.source == fromPassword && !c.valid():
 		return nil, fmt.Errorf("%w: cost %+v", ErrUnsupportedHeader, c)
-	case word(12) != 0 || word(60) != 0:
+	case word(12) != 0 && word(12) != boundMark, word(12) == 0 && word(60) != 0:
 		return nil, fmt.Errorf("%w: reserved bytes are not zero", ErrUnsupportedHeader)
 	}
 	h.variant = aegis.Variant(b[9])
@@ -323,25 +367,58 @@ func (c Cost) stretch(passphrase, salt []byte) []byte {
 
 func (h *header) salt() []byte { return h.bytes[16:48] }
 
-// derive returns the cipher for the chunks, and the commitment to the key.
-func (h *header) derive(ikm []byte) (*aegis.AEAD, []byte, error) {
-	info := "palladion file v1" + string(h.bytes[:64])
-	keys, err := hkdf.Key(sha256.New, ikm, h.salt(), info, h.variant.KeySize()+32)
+// derive returns a cipher, and so many bytes more.
+func (h *header) derive(ikm []byte, info string, more int) (*aegis.AEAD, []byte, error) {
+	keys, err := hkdf.Key(sha256.New, ikm, h.salt(), info, h.variant.KeySize()+more)
 	if err != nil {
 		return nil, nil, err
 	}
-	key, commitment := keys[:h.variant.KeySize()], keys[h.variant.KeySize():]
+	key, rest := keys[:h.variant.KeySize()], keys[h.variant.KeySize():]
 	defer clear(key)
 	aead, err := aegis.New(h.variant, key)
-	return aead, commitment, err
+	return aead, rest, err
 }
 
-// openWith returns the cipher for the chunks, or ErrWrongKey if the header does not commit to this.
+// commit returns the cipher for the chunks of a file without a place, and the commitment.
+func (h *header) commit(ikm []byte) (*aegis.AEAD, []byte, error) {
+	return h.derive(ikm, "palladion file v1"+string(h.bytes[:64]), 32)
+}
+
+// bind returns the cipher for the chunks of a file with a place, and what bytes 60 to 64 then are.
+// They only tell the errors apart: at another place the cipher is another one.
+func (h *header) bind(ikm []byte) (*aegis.AEAD, []byte, error) {
+	return h.derive(ikm, "palladion place v1"+string(h.bytes[:60])+h.place, 4)
+}
+
+// setPlace sets the place of a file to be read, or returns ErrBound or ErrNotBound.
+func (h *header) setPlace(places []string) error {
+	switch isBound := h.bytes[12] == boundMark; {
+	case isBound && len(places) == 0:
+		return ErrBound
+	case !isBound && len(places) > 0:
+		return ErrNotBound
+	case isBound:
+		h.place = places[0]
+	}
+	return nil
+}
+
+// openWith returns the cipher for the chunks, or ErrWrongKey if the header does not commit to this,
+// or ErrWrongPlace if it does.
 func (h *header) openWith(ikm []byte) (*aegis.AEAD, error) {
-	aead, commitment, err := h.derive(ikm)
-	if err == nil && subtle.ConstantTimeCompare(commitment, h.bytes[64:96]) != 1 {
+	aead, found, err := h.commit(ikm)
+	if err == nil && subtle.ConstantTimeCompare(found, h.bytes[64:96]) != 1 {
 		aead.Wipe()
 		return nil, ErrWrongKey
+	}
+	if err != nil || h.place == "" {
+		return aead, err
+	}
+	aead.Wipe()
+	aead, found, err = h.bind(ikm)
+	if err == nil && subtle.ConstantTimeCompare(found, h.bytes[60:64]) != 1 {
+		aead.Wipe()
+		return nil, ErrWrongPlace
 	}
 	return aead, err
 }
@@ -446,9 +523,22 @@ func newHeader(secret Secret, options *WriterOptions) (*header, *aegis.AEAD, err
 		defer clear(ikm)
 	}
 	b[10] = h.source
-	aead, commitment, err := h.derive(ikm)
+	var bound *aegis.AEAD
+	if len(first.places) > 0 {
+		var check []byte
+		b[12], h.place = boundMark, first.places[0]
+		if bound, check, err = h.bind(ikm); err != nil {
+			return nil, nil, err
+		}
+		copy(b[60:], check)
+	}
+	aead, commitment, err := h.commit(ikm)
 	if err != nil {
 		return nil, nil, err
+	}
+	if bound != nil {
+		aead.Wipe()
+		aead = bound
 	}
 	copy(b[64:], commitment)
 	checksum := sha256.Sum256(b[:96])

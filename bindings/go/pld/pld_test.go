@@ -167,6 +167,12 @@ func TestVectors(t *testing.T) {
 	if got, err := read(file, testKey()); err != nil || len(got) != 0 {
 		t.Fatalf("%q, %v", got, err)
 	}
+	_, document, _ = bytes.Cut(document, []byte("**Bound to a place**"))
+	file = blockOf(document)
+	got, err := read(file, pld.Bind(testKey(), "reports/2026/january"))
+	if err != nil || string(got) != "Hello, Palladion!\n" {
+		t.Fatalf("%q, %v", got, err)
+	}
 }
 
 // blockOf returns the bytes of the first block of hexadecimal digits.
@@ -383,7 +389,7 @@ func TestPrinting(t *testing.T) {
 	must(r.Read(make([]byte, 10)))
 	f := must(open(file, k))
 	must(f.Read(make([]byte, 10)))
-	several := pld.Slots(k, pld.AnyOf(p))
+	several := pld.Bind(pld.Slots(k, pld.AnyOf(p)), "place")
 	ofSlots := must(pld.NewReader(bytes.NewReader(seal(t, secret, several, small(1))), several, nil))
 	must(ofSlots.Read(make([]byte, 10)))
 	values := []any{
@@ -793,6 +799,28 @@ func TestCommand(t *testing.T) {
 		expect(t, name, must(os.ReadFile(path(name))), pld.Slots(theirs), text, nil)
 	}
 	expect(t, "rust.pld", must(os.ReadFile(path("rust.pld"))), pld.Slots(ours), nil, pld.ErrWrongKey)
+	// Places.
+	options := &pld.WriterOptions{Cost: cheap}
+	for i, secret := range []pld.Secret{ours, words, pld.Slots(ours, words)} {
+		option := []string{"-k", path("ours.key")}
+		if i == 1 {
+			option = []string{"--passphrase-file", path("passphrase")}
+		}
+		with := func(arguments ...string) []string { return append(arguments, option...) }
+		check(pld.WriteFile(path("go.pld"), text, pld.Bind(secret, "tenant é"), options))
+		run(with("decrypt", "--bind", "tenant é", "-f", "-o", path("text.5"), path("go.pld"))...)
+		if !bytes.Equal(must(os.ReadFile(path("text.5"))), text) {
+			t.Fatal("a place: the command reads something else")
+		}
+		elsewhere := exec.Command(command, with("verify", "--bind", "tenant e", path("go.pld"))...)
+		if elsewhere.Run() == nil {
+			t.Fatal("the command reads a file of another place")
+		}
+		run(with("encrypt", "--bind", "tenant é", "-f", "-o", path("rust.pld"), path("text"))...)
+		file := must(os.ReadFile(path("rust.pld")))
+		expect(t, "a place", file, pld.Bind(secret, "tenant é"), text, nil)
+		expect(t, "another place", file, pld.Bind(secret, "tenant e"), nil, pld.ErrWrongPlace)
+	}
 }
 
 func FuzzReader(f *testing.F) {

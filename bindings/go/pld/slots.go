@@ -225,12 +225,15 @@ func (o *opening) atStart(r io.Reader) (*header, *aegis.AEAD, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if h.source == fromSlots && !o.opensSlots() {
+		return h, nil, ErrKeySlots
+	}
+	if err := h.setPlace(o.leaves[0].places); err != nil {
+		return h, nil, err
+	}
 	if h.source != fromSlots {
 		aead, err := h.open(o.leaves, o.limits)
 		return h, aead, err
-	}
-	if !o.opensSlots() {
-		return h, nil, ErrKeySlots
 	}
 	if err := h.readHead(r); err != nil {
 		return h, nil, err
@@ -248,7 +251,8 @@ func (o *opening) atAnyOffset(r io.ReaderAt, size int64) (*header, *aegis.AEAD, 
 	h, aead, err := o.atStart(bufio.NewReaderSize(in, minHead)) // one read for most heads
 	isNewer := h == nil &&
 		(errors.Is(err, ErrUnsupportedVersion) || errors.Is(err, ErrUnsupportedHeader))
-	if err == nil || isNewer || h != nil && h.source != fromSlots {
+	isBoundOrNot := err == ErrBound || err == ErrNotBound
+	if err == nil || isNewer || isBoundOrNot || h != nil && h.source != fromSlots {
 		return h, aead, err
 	}
 	spare := findSpare(r, size)
@@ -266,7 +270,7 @@ func (o *opening) atAnyOffset(r io.ReaderAt, size int64) (*header, *aegis.AEAD, 
 	switch {
 	case ofSpare == nil:
 		return s, aead, nil
-	case h != nil && h.slots != nil:
+	case h != nil && h.slots != nil && ofSpare != ErrWrongPlace: // which means that it opened
 		return nil, nil, err
 	}
 	return nil, nil, ofSpare

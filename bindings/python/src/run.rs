@@ -25,6 +25,11 @@ pub fn file_error(py: Python<'_>, error: Error, name: Option<&Path>) -> PyErr {
         Error::KdfTooCostly { .. } => {
             Some("files usually need less: this one may be hostile; max_kdf_memory allows more")
         }
+        Error::Bound => Some("pass the same bind as when it was written"),
+        Error::NotBound => Some(
+            "someone may have put it in place of the file that you expect; if you trust it, read \
+             it without bind",
+        ),
         _ => error.hint(),
     };
     let (class, chunk, offset) = match error {
@@ -58,6 +63,9 @@ pub fn file_error(py: Python<'_>, error: Error, name: Option<&Path>) -> PyErr {
         Error::NeedsKey => ("NeedsKeyError", None, None),
         Error::NeedsPassphrase => ("NeedsPassphraseError", None, None),
         Error::KdfTooCostly { .. } => ("TooCostlyError", None, None),
+        Error::Bound => ("BoundError", None, None),
+        Error::NotBound => ("NotBoundError", None, None),
+        Error::WrongPlace => ("WrongPlaceError", None, None),
         // Errors added later.
         _ => ("FileError", None, None),
     };

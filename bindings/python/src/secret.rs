@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use palladion_file::slots::{FileKey, Lock, NewSlot, Unlock};
+use palladion_file::slots::{FileKey, Lock, NewSlot, NewSlots, Unlock};
 use palladion_file::{KdfParams, Keyring, MasterKey, Passphrase};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
@@ -14,6 +14,7 @@ use pyo3::types::{PyBool, PyBytes, PyList, PyString, PyTuple};
 use zeroize::Zeroizing;
 
 use crate::buffer::In;
+use crate::error::about;
 use crate::key_file::{master_key, read_key_file};
 use crate::run::Run;
 
@@ -25,6 +26,8 @@ pub struct Secret {
     /// Functions that open slots for age, or that make them.
     ages: Vec<Arc<Py<PyAny>>>,
     slots: Slots,
+    /// What files are bound to.
+    place: Option<Vec<u8>>,
     /// Whether nobody waits for Argon2id any longer.
     interrupted: Arc<AtomicBool>,
     /// Whether there was a list, or more than one argument.
@@ -45,22 +48,25 @@ enum Slots {
 /// Who is to open a new file.
 pub enum For<'a> {
     Secret(&'a Keyring),
-    Slots(&'a [NewSlot<'a>]),
+    Slots(NewSlots<'a>),
 }
 
 #[pymethods]
 impl Secret {
     /// Copies keys and passphrases, and reads key files. Each argument is one, or a list or tuple.
-    /// `slots` says whether to open key slots, or has functions that open those for age.
+    /// `slots` says whether to open key slots, or has functions that open those for age. `bind` is
+    /// the place that files are bound to.
     #[new]
-    #[pyo3(signature = (key, key_file, passphrase, slots))]
+    #[pyo3(signature = (key, key_file, passphrase, slots, bind))]
     fn new(
         py: Python<'_>,
         key: Option<Bound<'_, PyAny>>,
         key_file: Option<Bound<'_, PyAny>>,
         passphrase: Option<Bound<'_, PyAny>>,
         slots: Bound<'_, PyAny>,
+        bind: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
+        let place = place(bind)?;
         let (slots, functions) = match slots.cast::<PyBool>() {
             Ok(flag) => (if flag.is_true() { Slots::Open } else { Slots::Refuse }, None),
             Err(_) => (Slots::Open, Some(slots)),
@@ -106,13 +112,19 @@ impl Secret {
         })?;
         let is_list = key.is_list || key_file.is_list || passphrase.is_list;
         let (is_several, interrupted) = (is_list || given > 1, Arc::default());
-        Ok(Self { keys, passphrases, ages, slots, interrupted, is_several, has_line_break })
+        Ok(Self { keys, passphrases, ages, slots, place, interrupted, is_several, has_line_break })
     }
 
     /// Copies who is to open a new file: keys, passphrases that are str, and functions that make
-    /// slots for age.
+    /// slots for age. `bind` is the place that the file is bound to.
     #[staticmethod]
-    fn of_recipients(py: Python<'_>, recipients: Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (recipients, bind))]
+    fn of_recipients(
+        py: Python<'_>,
+        recipients: Bound<'_, PyAny>,
+        bind: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let place = place(bind)?;
         let recipients = Several::new("recipients", Some(recipients))?;
         // As above.
         let mut keys = Vec::with_capacity(recipients.items.len());
@@ -129,7 +141,7 @@ impl Secret {
             Ok(())
         })?;
         let (slots, interrupted, is_several) = (Slots::Make, Arc::default(), false);
-        Ok(Self { keys, passphrases, ages, slots, interrupted, is_several, has_line_break })
+        Ok(Self { keys, passphrases, ages, slots, place, interrupted, is_several, has_line_break })
     }
 
     /// A function may refer to what has this object.
@@ -148,7 +160,8 @@ impl Secret {
         let passphrases = self.passphrases.iter().take(1 - keys.len()).cloned().collect();
         let (interrupted, has_line_break) = (self.interrupted.clone(), self.has_line_break);
         let (ages, slots, is_several) = (Vec::new(), Slots::Refuse, false);
-        Self { keys, passphrases, ages, slots, interrupted, is_several, has_line_break }
+        let place = self.place.clone();
+        Self { keys, passphrases, ages, slots, place, interrupted, is_several, has_line_break }
     }
 
     /// Refuses recipients for reading, and what a new file cannot have: several secrets, of which
@@ -187,6 +200,7 @@ impl Secret {
     pub fn keyring(&self, run: &Arc<Run>) -> Keyring {
         let keyring = self.keys.iter().cloned().fold(Keyring::default(), Keyring::key);
         let keyring = self.passphrases(run).fold(keyring, Keyring::passphrase);
+        let keyring = self.place.iter().cloned().fold(keyring, Keyring::bind);
         match self.slots {
             Slots::Open => self.ages(run).fold(keyring.open_slots(), Keyring::unlock),
             Slots::Refuse | Slots::Make => keyring,
@@ -208,7 +222,8 @@ impl Secret {
         let mut slots: Vec<_> = self.keys.iter().map(NewSlot::Key).collect();
         slots.extend(passphrases.iter().map(|passphrase| NewSlot::Passphrase(passphrase, kdf)));
         slots.extend(ages.iter().map(|age| NewSlot::Age(age)));
-        work(For::Slots(&slots))
+        let slots = NewSlots::from(&slots);
+        work(For::Slots(self.place.iter().fold(slots, NewSlots::bind)))
     }
 
     /// What stops the work ends the wait for Argon2id too.
@@ -323,14 +338,35 @@ impl<'py> Several<'py> {
 
 /// Converts a passphrase, which is a str, encoded as UTF-8, or bytes.
 pub fn passphrase(object: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
+    text_or_bytes("the passphrase", object, |bytes| Passphrase::new(bytes))
+}
+
+/// Converts a place, which is a str, encoded as UTF-8, or bytes.
+fn place(bind: Option<Bound<'_, PyAny>>) -> PyResult<Option<Vec<u8>>> {
+    let Some(object) = bind else { return Ok(None) };
+    let place = text_or_bytes("bind", &object, <[u8]>::to_vec);
+    let place = place.map_err(|error| about(object.py(), "bind", error))?;
+    match place.is_empty() {
+        true => Err(PyValueError::new_err(
+            "bind is empty: expected at least 1 byte, or None for files that are not bound",
+        )),
+        false => Ok(Some(place)),
+    }
+}
+
+fn text_or_bytes<T>(
+    what: &str,
+    object: &Bound<'_, PyAny>,
+    make: impl FnOnce(&[u8]) -> T,
+) -> PyResult<T> {
     let Ok(text) = object.cast::<PyString>() else {
-        return Ok(Passphrase::new(object.extract::<In<'_, '_>>()?.bytes()));
+        return Ok(make(object.extract::<In<'_, '_>>()?.bytes()));
     };
-    // Python's own error would show a part of the passphrase.
+    // Python's own error would show a part of the text, which may be secret.
     let text = text.to_cow().map_err(|_| {
-        PyValueError::new_err(
-            "the passphrase has a surrogate, which UTF-8 cannot encode; pass it as bytes",
-        )
+        PyValueError::new_err(format!(
+            "{what} has a surrogate, which UTF-8 cannot encode; pass it as bytes"
+        ))
     })?;
-    Ok(Passphrase::new(text.as_bytes()))
+    Ok(make(text.as_bytes()))
 }

@@ -209,6 +209,20 @@ class Held(io.BytesIO):
         return super().write(data)
 
 
+def test_bind(path: pathlib.Path) -> None:
+    async def main() -> None:
+        async with aio.open(path, "wb", key=KEY, bind="a") as file:
+            await file.write(b"text")
+        async with aio.open(path, key=KEY, bind=b"a") as file:
+            assert await file.read() == b"text"
+        with pytest.raises(files.WrongPlaceError):
+            await aio.open(path, key=KEY, bind="b")
+        with pytest.raises(files.BoundError):
+            await aio.open(path, key=KEY)
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_cancelled_task_waits_for_its_call(times: int) -> None:
     """So nothing changes afterwards. Meanwhile, the loop goes on."""

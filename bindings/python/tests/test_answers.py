@@ -23,6 +23,9 @@ ERRORS: dict[type[files.FileError], set[str]] = {
     files.WrongKeyError: {"wrong-key"},
     files.WrongPassphraseError: {"wrong-key"},
     files.TrailingDataError: {"trailing-data"},
+    files.BoundError: {"bound"},
+    files.NotBoundError: {"not-bound"},
+    files.WrongPlaceError: {"wrong-place"},
 }
 
 
@@ -39,15 +42,20 @@ def crafted() -> Iterator[tuple[str, bytes, dict[str, Any], str, str, str]]:
         elif word == "bytes":
             name, _, value = rest.partition(" ")
             named[name] = bytes.fromhex(value)
-        elif word == "file":
-            name, secret, start, middle, chunks, *pieces = rest.split()
+        elif word in ("file", "bound"):
+            name, secret, *answers = rest.split()
+            options = dict(secrets[secret])
+            if word == "bound":
+                place, *answers = answers
+                options["bind"] = None if place == "-" else bytes.fromhex(place)
+            start, middle, chunks, *pieces = answers
             content = b""
             for piece in pieces:
                 part, _, bounds = piece.partition("[")
                 one = bytes.fromhex(part[1:]) if part[0] == "=" else named[part]
                 first, _, last = bounds.rstrip("]").partition("..")
                 content += one[int(first or 0) : int(last or len(one))]
-            yield name, content, secrets[secret], start, middle, chunks
+            yield name, content, options, start, middle, chunks
 
 
 def plaintext(size: int) -> bytes:

@@ -447,6 +447,73 @@ class Age:
             return None
 
 
+def test_bind(tmp_path: pathlib.Path) -> None:
+    content, path = text(3000), tmp_path / "file"
+    writes: dict[str, Any]
+    reads: dict[str, Any]
+    for writes, reads in (
+        ({"key": KEY}, {"key": KEY}),
+        ({"passphrase": "x", "kdf": CHEAP}, {"passphrase": ["y", "x"]}),
+        ({"recipients": [KEY, "x"], "kdf": CHEAP}, {"key": KEY, "slots": True}),
+    ):
+        writes, reads = {"key": None, **writes}, {"key": None, **reads}
+        made = sealed(content, bind="naïve/1", chunk_size=1024, **writes)
+        with files.open(path, "wb", bind="naïve/1", **writes) as file:
+            file.write(content)
+        for place in ("naïve/1", b"na\xc3\xafve/1", bytearray(b"na\xc3\xafve/1")):
+            for each in (made, path.read_bytes()):
+                assert opened(each, bind=place, **reads) == content
+            with files.DecryptReader(path, bind=place, **reads) as reader:
+                assert reader.pread(10, 2000) == content[2000:2010]
+        for each, bind, error, hint in (
+            (made, "naïve/2", files.WrongPlaceError, "moved or renamed"),
+            (made, None, files.BoundError, "pass the same bind"),
+            (sealed(content, **writes), "naïve/1", files.NotBoundError, "without bind"),
+        ):
+            with pytest.raises(error, match="bound to a") as raised:
+                opened(each, bind=bind, **reads)
+            assert hint in raised.value.hint
+            path.write_bytes(each)
+            with pytest.raises(error) as raised:
+                files.open(path, bind=bind, **reads)
+            assert raised.value.filename == str(path)
+    # Swapped.
+    one, two = tmp_path / "1", tmp_path / "2"
+    for name in (one, two):
+        files.encrypt_file(io.BytesIO(content), name, key=KEY, bind=os.fsencode(name))
+    one.rename(path)
+    two.rename(one)
+    path.rename(two)
+    for name in (one, two):
+        with pytest.raises(palladion.VerificationError, match="moved, renamed or swapped"):
+            files.decrypt_file(name, io.BytesIO(), key=KEY, bind=os.fsencode(name))
+
+
+@pytest.mark.parametrize("secret", [{"key": KEY}, {"recipients": [KEY]}])
+def test_no_bind(secret: dict[str, Any], tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "file"
+    for bind, error, message in (
+        ("", ValueError, "bind is empty"),
+        (b"", ValueError, "bind is empty"),
+        (5, TypeError, "bind: .*bytes-like"),
+        (["a"], TypeError, "bind: .*bytes-like"),
+        (True, TypeError, "bind: .*bytes-like"),
+        ("\udc80", ValueError, "bind has a surrogate.* pass it as bytes"),
+    ):
+        with pytest.raises(error, match=message):
+            files.open(path, "wb", **secret, bind=bind)
+        with pytest.raises(error, match=message):
+            files.EncryptWriter(io.BytesIO(), **secret, bind=bind)
+        with pytest.raises(error, match=message):
+            files.encrypt_file(io.BytesIO(), path, **secret, bind=bind)
+        for read in (files.DecryptReader, files.open):
+            with pytest.raises(error, match=message):
+                read(io.BytesIO(), key=KEY, bind=bind)
+        with pytest.raises(error, match=message):
+            files.decrypt_file(io.BytesIO(), path, key=KEY, bind=bind)
+    assert not path.exists()
+
+
 def test_key_slots(tmp_path: pathlib.Path) -> None:
     one, two, other = (palladion.generate_key() for _ in range(3))
     ours, theirs, content, path = Age(), Age(), text(5000), tmp_path / "file"

@@ -856,6 +856,34 @@ def test_change_of_keys(tmp_path: pathlib.Path) -> None:
         PalladionFileSystem(below, key_file=[names[0], tmp_path / "none.key"])
 
 
+def test_bind(tmp_path: pathlib.Path) -> None:
+    path, key_file = str(tmp_path / "file"), tmp_path / "key"
+    files.save_key(key_file, KEY)
+    for secret in ({"key": KEY}, {"key_file": key_file}):
+        one, other, none = (
+            fsspec.filesystem("palladion", target_protocol="file", **secret, **bind)
+            for bind in ({"bind": "a"}, {"bind": b"b"}, {})
+        )
+        one.pipe_file(path, b"text")
+        with one.open(path) as file:
+            assert file.read() == b"text"
+        assert one.cat_file(path) == b"text" and one.size(path) == 4
+        with files.open(path, key=KEY, bind="a") as file:
+            assert file.read() == b"text"
+        for fs, error in ((other, files.WrongPlaceError), (none, files.BoundError)):
+            with pytest.raises(error):
+                fs.cat_file(path)
+        none.pipe_file(path, b"text")
+        with pytest.raises(files.NotBoundError):
+            one.cat_file(path)
+        assert one._fs_token != other._fs_token != none._fs_token
+        with pytest.raises(ValueError, match="bind is empty"):
+            fsspec.filesystem("palladion", target_protocol="file", **secret, bind="")
+    assert pickle.loads(pickle.dumps(one)).storage_options["bind"] == "a"
+    one.pipe_file(path, b"text")
+    assert pickle.loads(pickle.dumps(one)).cat_file(path) == b"text"
+
+
 def test_keys_do_not_travel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key_file, target = tmp_path / "my.key", {"target_protocol": "file"}
     files.save_key(key_file, KEY)

@@ -37,7 +37,7 @@ def encrypted_files(key: bytes) -> str | None:
     target = io.BytesIO()
     written: int = files.encrypt_file("source", target, key=key, progress=print)
     try:
-        with files.open("notes", "wt", passphrase="secret") as text:
+        with files.open("notes", "wt", passphrase="secret", bind="notes") as text:
             text.write(str(written))
             text.commit()
         with files.open("notes", "wb", key=key, chunk_size=1024) as binary:

@@ -268,6 +268,7 @@ def open(
     passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
     slots: bool | _Age | Sequence[_Age] = False,
     recipients: _Recipient | Sequence[_Recipient] | None = None,
+    bind: str | Buffer | None = None,
     **options: Any,
 ) -> File[Any]:
     """Opens an encrypted file, with the arguments of :func:`palladion.files.open`.
@@ -278,7 +279,7 @@ def open(
     its method ``discard()``. Functions in ``slots`` and ``recipients`` are called in its thread.
     """
     secret: Secret = files._secret(
-        key, key_file, passphrase, slots=slots, recipients=recipients
+        key, key_file, passphrase, slots=slots, recipients=recipients, bind=bind
     )
     begin = functools.partial(files.open, file, mode, key=secret, key_file=key_file, **options)
     return File(file, cast("Callable[[], IO[Any]]", begin), secret.interrupt)

@@ -33,6 +33,12 @@ that decrypts an age file to those 32 bytes, or returns None if the file is for 
 slot opens. **A key slot does not prove who wrote the file:** everyone who could ever open it can
 have written it. Changing the slots later is left to ``palladion rewrap``.
 
+Files under one key can be swapped or moved, and each opens as before. To make that an error, write
+and read with ``bind``, a str or bytes that says which file is meant, such as its path, its version
+or its tenant. It is authenticated, but not stored. Only the same bytes open the file: text is
+encoded in UTF-8 and not normalised. An older file with the same ``bind`` is accepted. A file that
+is bound does not open without ``bind``, nor one that is not bound with it.
+
 Decryption returns verified data only. A wrong key, a damaged file, a truncated file and data after
 the end raise distinct errors, whose ``hint`` says what to do. A file that can seek is checked for
 its end when it is opened, so a truncated or extended one is an error at once; a damaged chunk
@@ -80,6 +86,7 @@ if TYPE_CHECKING:
         kdf: tuple[int, int, int] | None
         slots: bool | _Age | Sequence[_Age]
         recipients: _Recipient | Sequence[_Recipient] | None
+        bind: str | Buffer | None
 
     class _TextOptions(_Options, total=False):
         encoding: str | None
@@ -87,6 +94,7 @@ if TYPE_CHECKING:
         newline: str | None
 
 __all__ = [
+    "BoundError",
     "DamagedError",
     "DecryptReader",
     "EncryptWriter",
@@ -94,6 +102,7 @@ __all__ = [
     "NeedsKeyError",
     "NeedsPassphraseError",
     "NoSlotError",
+    "NotBoundError",
     "NotPalladionError",
     "TooCostlyError",
     "TrailingDataError",
@@ -101,6 +110,7 @@ __all__ = [
     "UnsupportedError",
     "WrongKeyError",
     "WrongPassphraseError",
+    "WrongPlaceError",
     "decrypt_file",
     "encrypt_file",
     "load_key",
@@ -184,6 +194,18 @@ class TooCostlyError(FileError):
     """Checking the passphrase would take more time or memory than allowed."""
 
 
+class BoundError(FileError):
+    """The file is bound to a place, and ``bind`` was not given."""
+
+
+class NotBoundError(FileError):
+    """The file is not bound to a place, but ``bind`` was given."""
+
+
+class WrongPlaceError(FileError, VerificationError):
+    """The secret is right, but the file is bound to another place than ``bind``."""
+
+
 _DEFAULT_CHUNK_SIZE = 1 << 20
 
 
@@ -194,6 +216,7 @@ def _secret(
     *,
     slots: bool | _Age | Sequence[_Age] = False,
     recipients: _Recipient | Sequence[_Recipient] | None = None,
+    bind: str | Buffer | None = None,
     new: bool | None = None,
 ) -> _native.Secret:
     """Returns a copy of the secrets: for a new file, for an old one, or for any if it is None."""
@@ -202,14 +225,14 @@ def _secret(
     elif recipients is not None:
         if not (key is key_file is passphrase is None and slots is False):
             raise TypeError("pass recipients, or one of key, key_file and passphrase, not both")
-        secret = _native.Secret.of_recipients(recipients)
+        secret = _native.Secret.of_recipients(recipients, bind)
     else:
         names: Any = key_file
         if isinstance(key_file, (list, tuple)):
             names = [os.fsdecode(each) for each in key_file]
         elif key_file is not None:
             names = os.fsdecode(cast(Path, key_file))
-        secret = _native.Secret(key, names, passphrase, slots)
+        secret = _native.Secret(key, names, passphrase, slots, bind)
     if new is not None:
         secret.check(new)
     return secret
@@ -223,6 +246,7 @@ def encrypt_file(
     key_file: Path | None = None,
     passphrase: str | Buffer | None = None,
     recipients: _Recipient | Sequence[_Recipient] | None = None,
+    bind: str | Buffer | None = None,
     algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
     kdf: tuple[int, int, int] | None = None,
@@ -242,7 +266,7 @@ def encrypt_file(
     """
     run = functools.partial(
         _native.encrypt_file,
-        secret=_secret(key, key_file, passphrase, recipients=recipients, new=True),
+        secret=_secret(key, key_file, passphrase, recipients=recipients, bind=bind, new=True),
         algorithm=algorithm,
         chunk_size=chunk_size,
         kdf=kdf,
@@ -260,6 +284,7 @@ def decrypt_file(
     key_file: Path | Sequence[Path] | None = None,
     passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
     slots: bool | _Age | Sequence[_Age] = False,
+    bind: str | Buffer | None = None,
     max_kdf_memory: int | None = None,
     threads: int | None = None,
     overwrite: bool = False,
@@ -278,7 +303,7 @@ def decrypt_file(
     """
     run = functools.partial(
         _native.decrypt_file,
-        secret=_secret(key, key_file, passphrase, slots=slots, new=False),
+        secret=_secret(key, key_file, passphrase, slots=slots, bind=bind, new=False),
         max_kdf_memory=max_kdf_memory,
         threads=threads,
         progress=progress,
@@ -330,11 +355,12 @@ class EncryptWriter(_output.NewFile, _output.Layer):
         key_file: Path | None = None,
         passphrase: str | Buffer | None = None,
         recipients: _Recipient | Sequence[_Recipient] | None = None,
+        bind: str | Buffer | None = None,
         algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = _DEFAULT_CHUNK_SIZE,
         kdf: tuple[int, int, int] | None = None,
     ) -> None:
-        secret = _secret(key, key_file, passphrase, recipients=recipients, new=True)
+        secret = _secret(key, key_file, passphrase, recipients=recipients, bind=bind, new=True)
         _output.refuse_same(target, key_file=key_file)
         native = _native.FileWriter(
             target,
@@ -408,9 +434,10 @@ class DecryptReader(_output.Layer):
         key_file: Path | Sequence[Path] | None = None,
         passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
         slots: bool | _Age | Sequence[_Age] = False,
+        bind: str | Buffer | None = None,
         max_kdf_memory: int | None = None,
     ) -> None:
-        secret = _secret(key, key_file, passphrase, slots=slots, new=False)
+        secret = _secret(key, key_file, passphrase, slots=slots, bind=bind, new=False)
         place: Any = source
         with contextlib.ExitStack() as stack:
             if _output.is_path(source):
@@ -596,6 +623,7 @@ def open(
     passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
     slots: bool | _Age | Sequence[_Age] = False,
     recipients: _Recipient | Sequence[_Recipient] | None = None,
+    bind: str | Buffer | None = None,
     max_kdf_memory: int | None = None,
     algorithm: AlgorithmName = "AEGIS-256X2",
     chunk_size: int = _DEFAULT_CHUNK_SIZE,
@@ -627,8 +655,9 @@ def open(
         raise ValueError(f"mode must be r, w or x, with b or t, not {mode!r}")
     if not text and (encoding, errors, newline) != (None, None, None):
         raise ValueError("encoding, errors and newline need a text mode: rt, wt or xt")
+    new = kind != "r"
     copied = _secret(
-        key, key_file, passphrase, slots=slots, recipients=recipients, new=kind != "r"
+        key, key_file, passphrase, slots=slots, recipients=recipients, bind=bind, new=new
     )
     secret = cast(bytes, copied)
     binary: io.BufferedReader | _Writer

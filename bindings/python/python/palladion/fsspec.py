@@ -20,7 +20,9 @@ the file system below are under its name: ``{"key_file": "my.key", "s3": {"anon"
 Only the chunks that are read are fetched and decrypted, and a damaged, cut or extended file raises
 one of the errors of :mod:`palladion.files`. Names, times and lengths of the files stay visible to
 those who can see the file system below. The key authenticates what is in a file, not its name:
-someone who can write to the file system can swap two files, or put back an old one.
+someone who can write to the file system can swap two files, or put back an old one. With ``bind``,
+all files of a file system are bound to one place, such as a tenant or the version of a data set, so
+files of other places are refused.
 
 Write ``palladion::`` first. A file system before it, as in ``simplecache::palladion::s3://...``,
 may write plaintext to a disk, and is pickled with all options, a key too. With
@@ -151,9 +153,10 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     came to. One with a ``key`` or a ``passphrase`` cannot be pickled: the secret would be in the
     tasks.
 
-    ``max_kdf_memory`` is as for :func:`palladion.files.decrypt_file`, and ``algorithm``,
-    ``chunk_size`` and ``kdf`` of new files as for :func:`palladion.files.encrypt_file`. Choose
-    smaller chunks for files of which little is read at a time.
+    ``bind`` is as in :mod:`palladion.files`, and the same for all files. ``max_kdf_memory`` is as
+    for :func:`palladion.files.decrypt_file`, and ``algorithm``, ``chunk_size`` and ``kdf`` of new
+    files as for :func:`palladion.files.encrypt_file`. Choose smaller chunks for files of which
+    little is read at a time.
 
     A new file is complete or discarded by the rule of :func:`palladion.files.open`, and has its
     methods ``commit()`` and ``discard()``. Where the file system below cannot discard it, it has no
@@ -198,6 +201,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         key: Buffer | Sequence[Buffer] | None = None,
         key_file: files.Path | Sequence[files.Path] | None = None,
         passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
+        bind: str | Buffer | None = None,
         max_kdf_memory: int | None = None,
         algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = files._DEFAULT_CHUNK_SIZE,
@@ -230,9 +234,10 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             files._secret(None, self._key_files)  # raises
         #: The secrets that files are read with, and that of new ones.
         self._kept: tuple[Any, Any] | None = None
+        self._bind = bind
         self._told = ""
         if key is not None or passphrase is not None:
-            kept = files._secret(key, None, passphrase)
+            kept = files._secret(key, None, passphrase, bind=bind)
             self._kept = kept, kept.first()
             what, secrets = (b"key", key) if passphrase is None else (b"passphrase", passphrase)
             for secret in _output.each(secrets):
@@ -255,7 +260,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             if _native.descriptor(name) is None and (
                 os.path.isfile(name) or not os.path.exists(name)
             ):
-                files._secret(None, name)
+                files._secret(None, name, bind=bind)
         # fsspec calls that of the class for URLs, which does not know what is below.
         setattr(self, "_strip_protocol", self._strip)
 
@@ -328,7 +333,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             return {"key": self._kept[new]}
         if not (key_files := self._paths_of_keys()):
             raise ValueError("no key: pass key_file, or set PALLADION_KEY_FILE")
-        return {"key_file": key_files[0] if new else key_files}
+        return {"key_file": key_files[0] if new else key_files, "bind": self._bind}
 
     def open(
         self,
