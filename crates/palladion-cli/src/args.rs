@@ -620,8 +620,9 @@ impl ToArgs {
 /// anew.
 ///
 /// The file then has exactly the slots that --to-key, --to-passphrase and --to-recipient say, or
-/// with --add also those that it had. The other options say what opens it now, as for palladion
-/// decrypt.
+/// with --add also those that it had. With --remove, it keeps all others, whose secrets nobody has
+/// to know. The other options say what opens it now, as for palladion decrypt. A note says which
+/// slots were removed and added.
 ///
 /// This does not lock anyone out who could open the file before: old copies of it open as before,
 /// and the key of its data stays the same. For that, encrypt it again.
@@ -632,6 +633,7 @@ Examples:
   palladion rewrap -k old.key -k new.key --to-key new.key *.pld
   palladion rewrap -p --to-passphrase letter.txt.pld
   palladion rewrap --add --to-recipient \"$(cat bob.recipient)\" notes.txt.pld
+  palladion rewrap --remove 2 notes.txt.pld
   palladion rewrap --repair notes.txt.pld
 
 Exit status:
@@ -645,6 +647,11 @@ pub struct RewrapArgs {
     /// Keep the slots that are there
     #[arg(long)]
     pub add: bool,
+    /// Remove the slot with this number, as palladion slots prints it, and keep the others; can be
+    /// repeated
+    #[arg(long, value_name = "N", conflicts_with = "repair")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..))]
+    pub remove: Vec<u8>,
     /// Keep the slots that your secret opens, and write both copies of them again if they are not
     /// the same: one is damaged, or a change was interrupted
     #[arg(long, conflicts_with_all = ["add", "to_key", "to_passphrase", "to_passphrase_file"])]

@@ -132,7 +132,7 @@ fn changed_recipients() {
     bench.ok(&["encrypt", "-i", "bob", "in"]);
     let bob = line(&bench, "bob.pub");
     let add = ["rewrap", "--add", "-i", "bob", "--to-recipients-file", "eve.pub", "in.pld"];
-    assert_eq!(says(&bench, &add), "");
+    assert_eq!(says(&bench, &add), "note: \"in.pld\": added: age (X25519)\n");
     assert_eq!(openers(&bench), ["bob", "eve"]);
     let to_pq = ["--to-recipients-file", "pq.pub", "in.pld"];
     // Neither across slots nor within one.
