@@ -263,7 +263,8 @@ pub struct InOutArgs {
     /// directory OUT, a copy of the one directory that is named
     #[arg(long)]
     pub recursive: bool,
-    /// Skip a file if its output exists and is not older; replace an output that is older
+    /// Skip a file if its output has the same date and the right length; replace an output that is
+    /// older, and keep one that is newer, with a warning
     #[arg(long, conflicts_with = "force")]
     pub skip_existing: bool,
     #[command(flatten)]
