@@ -63,7 +63,8 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
                     let writer = Impatient { input: &input, output: &output, bar };
                     decryptor.run(file, writer).map(|summary| {
                         if let Some(problem) = sealed.check_copies(summary.spare, &input) {
-                            tell(&format!("warning: {problem}; {REPAIR}"));
+                            let repair = sealed.repair(summary.bytes, &input);
+                            tell(&format!("warning: {problem}; {repair}"));
                         }
                         None
                     })
@@ -72,7 +73,12 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
         })?;
         batch.note_slots(&sealed);
         match salvaged {
-            Some(salvaged) => conclude(salvaged, &input, output),
+            Some(salvaged) => {
+                if let Some(problem) = sealed.check_damaged(&input) {
+                    tell(&format!("warning: {problem}; {REPAIR}"));
+                }
+                conclude(salvaged, &input, output)
+            }
             None => Ok((output, After::of(path.filter(|_| in_out.rm), input))),
         }
     })

@@ -129,6 +129,9 @@ impl Failure {
             Error::Truncated { chunk: Some(_), .. } | Error::Damaged { .. } => {
                 &format!("{usual}, or save what is intact: palladion decrypt --salvage -o OUT")
             }
+            Error::TrailingData { .. } => {
+                &format!("{usual}; palladion decrypt --salvage -o OUT writes the whole of it")
+            }
             _ => usual,
         };
         let hint = (!hint.is_empty()).then(|| hint.into());

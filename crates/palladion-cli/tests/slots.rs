@@ -112,16 +112,32 @@ fn damage_to_a_copy_of_the_slots() {
             let decrypt = ["decrypt", "-f", "-k", "key", "-o", "out", "in.pld"];
             let said = says(&bench, &[&decrypt[..], more].concat());
             let is_warned = said.contains("first copy") && said.contains("rewrap --repair");
-            assert!(is_warned || !more.is_empty(), "{said}");
+            assert!(is_warned, "{said}");
             assert_eq!(bench.read("out"), text(LEN));
         }
         let run = bench.run(&["verify", "-k", "key", "in.pld"]);
         assert_eq!(run.status.code(), Some(4));
         assert!(run.stderr.contains("its data is complete and unchanged"), "{run:?}");
+        assert!(run.stderr.contains("rewrap --repair"), "{run:?}");
+        let run = bench.run(&["info", "in.pld"]);
+        assert_eq!(run.status.code(), Some(4));
+        assert!(String::from_utf8_lossy(&run.stdout).contains("size:        2000000"), "{run:?}");
+        assert!(run.stderr.contains("is damaged, and the second intact"), "{run:?}");
         let run = bench.run_with_input(&["decrypt", "-k", "key"], &bench.read("in.pld"));
         assert_eq!((run.status.code(), run.stdout.len()), (Some(4), 0));
         assert!(at == 0 || run.stderr.contains("second copy"), "{run:?}");
     }
+    // A file that was cut, which --repair cannot mend.
+    bench.write("in.pld", &whole[..end - 9]);
+    for more in [&[][..], &["--salvage"]] {
+        let decrypt = ["decrypt", "-f", "-k", "key", "-o", "out", "in.pld"];
+        let said = says(&bench, &[&decrypt[..], more].concat());
+        assert!(said.contains("the second copy of the key slots is damaged"), "{said}");
+        assert_eq!(bench.read("out"), text(LEN));
+    }
+    let run = bench.run(&["verify", "-k", "key", "in.pld"]);
+    assert_eq!(run.status.code(), Some(4));
+    assert!(run.stderr.contains("; the file was cut or extended: decrypt it"), "{run:?}");
     // A chunk, and the second copy.
     bench.write("in.pld", &whole[..end - 9]);
     flip(&bench, "in.pld", 5000);
