@@ -9,7 +9,7 @@ use palladion_output::{Attributes, Directory, Identity};
 
 use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::input::{Input, descriptor_of, has_links, has_lost_a_link, is_unchanged};
-use crate::naming::{Existing, Naming};
+use crate::naming::{Existing, Named, Naming};
 use crate::output::Output;
 use crate::progress::{Progress, label};
 use crate::sealed::Sealed;
@@ -59,7 +59,7 @@ struct Counts {
     /// Unfinished outputs of a command that was killed.
     unfinished: usize,
     /// Files of directories that were passed over for their names.
-    passed_over: usize,
+    passed_over: Named,
 }
 
 /// Progress over all files of directories.
@@ -179,7 +179,7 @@ impl<'a> Batch<'a> {
                 Ok(())
             }
             Found::File(path) if self.naming.is_other(path) => {
-                self.counts.passed_over += 1;
+                self.counts.passed_over.add(path);
                 Ok(())
             }
             Found::File(path) => return self.file(Some(path), "", false, work),
@@ -264,7 +264,7 @@ impl<'a> Batch<'a> {
     fn end(mut self) -> Result<()> {
         self.commit(true);
         self.whole = None; // clears the bar
-        if let Some(failure) = self.naming.passed_over(self.counts.passed_over) {
+        if let Some(failure) = self.naming.passed_over(mem::take(&mut self.counts.passed_over)) {
             self.tell(failure);
         }
         if self.counts.newer > 0 {

@@ -31,8 +31,7 @@ pub fn run(given: &[Given<'_>], options: &Options, in_out: &InOutArgs) -> Result
     let mut ring = Ring::open(given, in_out.reads_standard_input(), options.limits)?;
     batch::run(&naming, |path, label, batch| {
         check_one_of(in_out.files.len(), path)?;
-        let input =
-            Input::open_as("name the files in it: palladion decrypt DIRECTORY/*.pld", path)?;
+        let input = Input::open_as("decrypt each file in it with --recursive, or name them", path)?;
         input.begin();
         let sealed = Sealed::read_input(&input, "export", options.salvage)?;
         ring.check(&sealed)?;

@@ -71,6 +71,15 @@ impl Failure {
         self
     }
 
+    /// Adds something else to do to the hint.
+    pub fn or(mut self, other: &str) -> Self {
+        self.hint = Some(match self.hint.take() {
+            Some(hint) => format!("{hint}, or {other}"),
+            None => other.into(),
+        });
+        self
+    }
+
     /// Adds something in brackets to the message.
     pub fn detail(mut self, detail: &str) -> Self {
         self.message += &format!(" ({detail})");

@@ -35,8 +35,9 @@ pub fn run(args: &InfoArgs) -> Result<()> {
             ))
             .hint("fetch it again, or restore a backup; palladion verify says where it ends")),
             _ => match sealed.check_copies(None, &input) {
-                Some(problem) => Err(Failure::damaged(format!("{problem}, and the second intact"))
-                    .hint(REPAIR)),
+                Some(problem) => {
+                    Err(Failure::damaged(format!("{problem}, and the second intact")).hint(REPAIR))
+                }
                 None => Ok(()),
             },
         }

@@ -156,8 +156,15 @@ fn new_file(args: &KeygenArgs, kind: Kind) -> Result<PathBuf> {
                  with -o {option}"
             ),
             (None, _) => format!("use it, or create another {name} file with -o {option}"),
-            (Some(_), _) => {
-                "choose another name, or replace it with --force, which keeps the old file".into()
+            (Some(_), kind) => {
+                let hint =
+                    "choose another name, or replace it with --force, which keeps the old file";
+                match kind {
+                    Kind::Identity => {
+                        format!("{hint}; palladion recipient FILE prints its recipient")
+                    }
+                    _ => hint.into(),
+                }
             }
         }),
         _ => output::failure(error),
@@ -370,7 +377,7 @@ impl Source {
         }
         let opened = path.map(|path| Input::open_as(&no_directory, Some(path))).transpose();
         source.file = opened.map_err(|failure| match path.and_then(Path::to_str) {
-            Some(path) if kind == Kind::Identity && path.starts_with("age1") => {
+            Some(path) if path.starts_with("age1") => {
                 failure.hint("it is a recipient: to encrypt for it, use -r RECIPIENT")
             }
             _ => failure,

@@ -25,6 +25,29 @@ pub enum Existing {
     Newer(PathBuf),
 }
 
+/// Files of which a message names the first.
+#[derive(Default)]
+pub struct Named {
+    count: usize,
+    first: Vec<String>,
+}
+
+impl Named {
+    const NAMED: usize = 3;
+
+    pub fn add(&mut self, path: &Path) {
+        self.count += 1;
+        if self.first.len() < Self::NAMED {
+            self.first.push(quoted(path));
+        }
+    }
+
+    fn names(&self) -> String {
+        let more = if self.count > Self::NAMED { ", …" } else { "" };
+        self.first.join(", ") + more
+    }
+}
+
 /// Where the outputs go: to the file that `-o` names or into its directory, else for a file beside
 /// it, else to standard output.
 pub struct Naming<'a> {
@@ -135,18 +158,23 @@ impl<'a> Naming<'a> {
         if self.is_encrypted { "decrypted" } else { "encrypted" }
     }
 
-    /// Says how many files were passed over, `in_trees` of them in directories. Like `gzip`, the
-    /// command does not end with status 0, unless the outputs of others are among the inputs.
-    pub fn passed_over(&self, in_trees: usize) -> Option<Failure> {
-        let files = self.args.files.iter().filter(|path| self.passes_over(path)).count() + in_trees;
+    /// Says which files were passed over, besides those in directories. Like `gzip`, the command
+    /// does not end with status 0, unless the outputs of others are among the inputs.
+    pub fn passed_over(&self, mut files: Named) -> Option<Failure> {
+        self.args
+            .files
+            .iter()
+            .filter(|path| self.passes_over(path))
+            .for_each(|path| files.add(path));
         let (ends, end, what) = match self.is_encrypted {
             true => ("does not end", "do not end", "decrypt one"),
             false => ("already ends", "already end", "encrypt one again"),
         };
-        let message = match files {
+        let names = files.names();
+        let message = match files.count {
             0 => return None,
-            1 => format!("1 file {ends} in .{SUFFIX} and was passed over"),
-            _ => format!("{files} files {end} in .{SUFFIX} and were passed over"),
+            1 => format!("1 file {ends} in .{SUFFIX} and was passed over: {names}"),
+            count => format!("{count} files {end} in .{SUFFIX} and were passed over: {names}"),
         };
         if self.folder.is_none()
             && !self.is_copy()
@@ -251,13 +279,11 @@ impl<'a> Naming<'a> {
 
     /// Says what is in the copy of a directory and has no source there: nothing is deleted.
     pub fn say_leftovers(&self) {
-        /// How many are named.
-        const NAMED: usize = 3;
         // With --rm, no file has its source any more.
         let Some(tree) = self.trees.iter().find(|tree| tree.is_copy && !self.args.rm) else {
             return;
         };
-        let (mut count, mut named) = (0, Vec::new());
+        let mut leftovers = Named::default();
         tree.walk_copy(&mut |found, source| {
             let (path, is_there) = match found {
                 Found::File(path) if is_unfinished(path.file_name().unwrap_or_default()) => {
@@ -280,16 +306,12 @@ impl<'a> Naming<'a> {
                 Found::Unreadable(..) => return,
             };
             if !is_there {
-                count += 1;
-                if named.len() < NAMED {
-                    named.push(quoted(path));
-                }
+                leftovers.add(path);
             }
         });
-        if count > 0 {
-            let more = if count > named.len() { ", …" } else { "" };
-            let named = named.join(", ");
-            note(&format!("note: without a source, and kept: {count} ({named}{more})"));
+        if leftovers.count > 0 {
+            let (count, names) = (leftovers.count, leftovers.names());
+            note(&format!("note: without a source, and kept: {count} ({names})"));
         }
     }
 

@@ -344,7 +344,7 @@ fn what_cannot_be_done() {
     bench.write("tree/.palladion-0123456789abcdef.tmp", "");
     let says = [
         "error: \"tree/key\" holds the key",
-        "error: 1 file already ends in .pld and was passed over",
+        "error: 1 file already ends in .pld and was passed over: \"tree/x.pld\"",
     ];
     let counts = "encrypted: 4, failed: 1, symbolic links copied: 2, \
                   unfinished .palladion-*.tmp left out: 1";
