@@ -126,8 +126,8 @@ type leaf struct {
 }
 
 // Passphrase returns a secret that people remember. It is stretched with Argon2id, but a weak one
-// stays weak. Its bytes are taken as they are. A []byte is not copied: clear it when you no longer
-// need it.
+// stays weak. Its bytes are taken as they are, but a new file cannot have the text of a key or of a
+// recipient of age. A []byte is not copied: clear it when you no longer need it.
 //
 // Each call that opens or creates a file stretches the passphrase anew, because each file has its
 // own salt. With [DefaultCost] that takes 64 MiB of memory and a fraction of a second of up to four
@@ -137,6 +137,20 @@ type leaf struct {
 func Passphrase[T ~string | ~[]byte](text T) Secret {
 	b := []byte(text)
 	return secretFunc(func(bool) []leaf { return []leaf{{source: fromPassword, bytes: b}} })
+}
+
+// mistaken is how keys and recipients begin, which a new file cannot have as its passphrase.
+var mistaken = []string{
+	keyPrefix, "AGE-SECRET-KEY-", "AGE-PLUGIN-", "# public key: age1", "# created: ",
+	"age-encryption.org/v1", "-----BEGIN ", "age1", "ssh-ed25519 ", "ssh-rsa ", "ssh-dss ",
+	"ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-",
+}
+
+func isMistaken(passphrase []byte) bool {
+	return slices.ContainsFunc(mistaken, func(start string) bool {
+		n := min(len(start), len(passphrase))
+		return subtle.ConstantTimeCompare(passphrase[:n], []byte(start)) == 1
+	})
 }
 
 // AnyOf returns a secret that opens what any of these opens. A file is written for the first one.
@@ -504,6 +518,9 @@ func newHeader(secret Secret, options *WriterOptions) (*header, *aegis.AEAD, err
 			return nil, nil, errors.New("pld: the passphrase is empty")
 		} else if l.source == fromPassword && isZero(l.bytes) {
 			return nil, nil, errors.New("pld: the passphrase is zero: it was cleared")
+		} else if l.source == fromPassword && isMistaken(l.bytes) {
+			return nil, nil, errors.New("pld: the passphrase is a key or a recipient: parse the " +
+				"text of a key file with ParseKey, and use pldage for recipients of age")
 		}
 	}
 	first := leaves[0]

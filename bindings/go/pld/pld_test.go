@@ -301,6 +301,16 @@ func TestWriterErrors(t *testing.T) {
 	if _, err := pld.NewWriter(io.Discard, pld.Passphrase(""), nil); err == nil {
 		t.Error("no error: an empty passphrase")
 	}
+	mistaken := []string{"age1ql3z7", "AGE-SECRET-KEY-1", "ssh-rsa AAAA", "palladion-key-1:00"}
+	for _, text := range mistaken {
+		words := pld.Passphrase(text)
+		for _, secret := range []pld.Secret{words, pld.Slots(words)} {
+			_, err := pld.NewWriter(io.Discard, secret, nil)
+			if err == nil || !strings.Contains(err.Error(), "a key or a recipient") {
+				t.Error(text, err)
+			}
+		}
+	}
 	w := must(pld.NewWriter(io.Discard, key, nil))
 	if err := errors.Join(w.Close(), w.Close()); err != nil {
 		t.Error(err)

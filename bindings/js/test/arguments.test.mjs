@@ -408,6 +408,12 @@ test('a secret that is missing, and a passphrase that nobody could type', () => 
             assert.equal(code(() => aegis.encryptFile(message, options)), 'WRONG_VALUE');
         }
     }
+    for (const passphrase of ['age1ql3z7', 'palladion-key-1:00', bytes('AGE-SECRET-KEY-1')]) {
+        const error = failure(() => aegis.encryptFile(message, { passphrase, kdf: cheap }));
+        assert.match(error.message, /a key or a recipient/);
+    }
+    const words = { passphrase: 'age before beauty', kdf: cheap };
+    assert.ok(aegis.encryptFile(message, words).length > 0);
     // A file that exists is opened all the same.
     const old = Buffer.from(
         '89504c440d0a1a0a0105010a000000000505050505050505050505050505050505050505050505050505' +

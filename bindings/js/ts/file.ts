@@ -198,6 +198,13 @@ function each(
     });
 }
 
+/** How keys and recipients begin, which a new file cannot have as its passphrase: as in Rust. */
+const MISTAKEN = [
+    ...['palladion-key-1:', 'AGE-SECRET-KEY-', 'AGE-PLUGIN-', '# public key: age1', '# created: '],
+    ...['age-encryption.org/v1', '-----BEGIN ', 'age1', 'ssh-ed25519 ', 'ssh-rsa ', 'ssh-dss '],
+    ...['ecdsa-sha2-', 'sk-ssh-', 'sk-ecdsa-'],
+];
+
 /** The bytes of a caller's passphrase. */
 function passphraseBytes(passphrase: BytesLike | string, use: Use): Uint8Array {
     if (typeof passphrase === 'string' && /\p{Surrogate}/u.test(passphrase)) {
@@ -228,6 +235,15 @@ function passphraseBytes(passphrase: BytesLike | string, use: Use): Uint8Array {
                 'WRONG_VALUE',
                 'the passphrase must be one line, but has a line break or a byte order mark',
                 'nobody could type it: of the text of a file, pass the first line alone',
+            );
+        }
+        const beginning = String.fromCharCode(...bytes.subarray(0, 24));
+        if (MISTAKEN.some((start) => beginning.startsWith(start))) {
+            throw new PalladionError(
+                'WRONG_VALUE',
+                'the passphrase is a key or a recipient',
+                'pass the text of a key file as { key }; to encrypt for a recipient, use the ' +
+                    'command palladion',
             );
         }
     }

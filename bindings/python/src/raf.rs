@@ -17,7 +17,7 @@ use crate::buffer::{In, Out, Target, bytes_or_none, work_on};
 use crate::error::{OrRaiseIn, raf_error};
 use crate::key_file::read_key_file;
 use crate::run::{Run, file_error};
-use crate::secret::passphrase;
+use crate::secret::{passphrase, refuse_mistaken};
 use crate::storage::{Access, Hash, Place, Store};
 use crate::turns::Turns;
 
@@ -212,8 +212,11 @@ impl Raf {
         let mut id = [0; 24];
         System::<Hash>::default().random(&mut id).map_err(Error::NoRandomness).or_raise_in(py)?;
         let options = Options::default().algorithm(algorithm.0).chunk_size(chunk_size).file_id(id);
-        if matches!(&secret.kind, Kind::Passphrase(passphrase) if passphrase.is_empty()) {
-            return Err(file_error(py, palladion_file::Error::EmptyPassphrase, None));
+        if let Kind::Passphrase(passphrase) = &secret.kind {
+            if passphrase.is_empty() {
+                return Err(file_error(py, palladion_file::Error::EmptyPassphrase, None));
+            }
+            refuse_mistaken(passphrase)?;
         }
         let key = secret.master_key(py, algorithm.0, &id)?;
         let tree = Wanted::new(merkle, max_chunks, 0)?.map(|wanted| py.detach(|| wanted.tree()));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use palladion_file::slots::{FileKey, Lock, NewSlot, NewSlots, Unlock};
-use palladion_file::{KdfParams, Keyring, MasterKey, Passphrase};
+use palladion_file::{KdfParams, Keyring, MasterKey, Mistaken, Passphrase};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -167,7 +167,7 @@ impl Secret {
     /// Refuses recipients for reading, and what a new file cannot have: several secrets, of which
     /// only one would open it, and a text with a line break as the passphrase. The command takes
     /// one line, so nobody could type it; usually it is the text of a file with its last line
-    /// break.
+    /// break. Nor can a key or a recipient be the passphrase.
     fn check(&self, new: bool) -> PyResult<()> {
         if !new {
             return match self.slots {
@@ -190,7 +190,7 @@ impl Secret {
                 "the passphrase must be one line, but has a line break: of the text of a file, \
                  pass the first line",
             )),
-            false => Ok(()),
+            false => self.passphrases.iter().try_for_each(refuse_mistaken),
         }
     }
 }
@@ -334,6 +334,20 @@ impl<'py> Several<'py> {
         }
         Ok(())
     }
+}
+
+/// Refuses a key or a recipient as the passphrase of a new file.
+pub fn refuse_mistaken(passphrase: &Passphrase) -> PyResult<()> {
+    let Some(what) = passphrase.mistaken() else { return Ok(()) };
+    let instead = match what {
+        Mistaken::Key => "pass its 32 bytes: palladion.files.load_key reads a key file",
+        Mistaken::Identity => "it is the secret half of a recipient, and opens files",
+        _ => {
+            "everyone who has it could open the file; pass a function that encrypts for it: \
+             recipients=[lambda key: pyrage.encrypt(key, [recipient])]"
+        }
+    };
+    Err(PyValueError::new_err(format!("{what} is not a passphrase: {instead}")))
 }
 
 /// Converts a passphrase, which is a str, encoded as UTF-8, or bytes.

@@ -487,6 +487,8 @@ def test_passphrases(path):
         assert file.read() == b"text"
     with pytest.raises(raf.WrongKeyError):
         raf.open(path, passphrase="battery staple")
+    with pytest.raises(ValueError, match="an identity is not a passphrase"):
+        make(path.with_suffix(".new"), b"", key=None, passphrase="AGE-SECRET-KEY-1").close()
 
 
 @pytest.mark.skipif(

@@ -264,7 +264,8 @@ pub struct InOutArgs {
     /// directory OUT, a copy of the one directory that is named
     #[arg(long)]
     pub recursive: bool,
-    /// Skip a file if its output exists and is not older; replace an output that is older
+    /// Skip a file if its output has the same date and the right length; replace an output that is
+    /// older, and keep one that is newer, with a warning
     #[arg(long, conflicts_with = "force")]
     pub skip_existing: bool,
     #[command(flatten)]
@@ -636,8 +637,9 @@ impl ToArgs {
 /// anew.
 ///
 /// The file then has exactly the slots that --to-key, --to-passphrase and --to-recipient say, or
-/// with --add also those that it had. The other options say what opens it now, as for palladion
-/// decrypt.
+/// with --add also those that it had. With --remove, it keeps all others, whose secrets nobody has
+/// to know. The other options say what opens it now, as for palladion decrypt. A note says which
+/// slots were removed and added.
 ///
 /// This does not lock anyone out who could open the file before: old copies of it open as before,
 /// and the key of its data stays the same. For that, encrypt it again.
@@ -648,6 +650,7 @@ Examples:
   palladion rewrap -k old.key -k new.key --to-key new.key *.pld
   palladion rewrap -p --to-passphrase letter.txt.pld
   palladion rewrap --add --to-recipient \"$(cat bob.recipient)\" notes.txt.pld
+  palladion rewrap --remove 2 notes.txt.pld
   palladion rewrap --repair notes.txt.pld
 
 Exit status:
@@ -661,6 +664,11 @@ pub struct RewrapArgs {
     /// Keep the slots that are there
     #[arg(long)]
     pub add: bool,
+    /// Remove the slot with this number, as palladion slots prints it, and keep the others; can be
+    /// repeated
+    #[arg(long, value_name = "N", conflicts_with = "repair")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..))]
+    pub remove: Vec<u8>,
     /// Keep the slots that your secret opens, and write both copies of them again if they are not
     /// the same: one is damaged, or a change was interrupted
     #[arg(long, conflicts_with_all = ["add", "to_key", "to_passphrase", "to_passphrase_file"])]

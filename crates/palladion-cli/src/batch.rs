@@ -1,6 +1,5 @@
 //! Several files, each with an output: the finished outputs are committed together.
 
-use std::cmp::Ordering;
 use std::fs::{self, Metadata};
 use std::mem;
 use std::ops::ControlFlow;
@@ -10,7 +9,7 @@ use palladion_output::{Attributes, Directory, Identity};
 
 use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::input::{Input, descriptor_of, has_links, has_lost_a_link, is_unchanged};
-use crate::naming::Naming;
+use crate::naming::{Existing, Named, Naming};
 use crate::output::Output;
 use crate::progress::{Progress, label};
 use crate::sealed::Sealed;
@@ -60,7 +59,7 @@ struct Counts {
     /// Unfinished outputs of a command that was killed.
     unfinished: usize,
     /// Files of directories that were passed over for their names.
-    passed_over: usize,
+    passed_over: Named,
 }
 
 /// Progress over all files of directories.
@@ -180,7 +179,7 @@ impl<'a> Batch<'a> {
                 Ok(())
             }
             Found::File(path) if self.naming.is_other(path) => {
-                self.counts.passed_over += 1;
+                self.counts.passed_over.add(path);
                 Ok(())
             }
             Found::File(path) => return self.file(Some(path), "", false, work),
@@ -224,9 +223,15 @@ impl<'a> Batch<'a> {
         let len = found.as_ref().map_or(0, Metadata::len);
         let input = named.zip(found.as_ref());
         match input.and_then(|(path, found)| self.naming.existing(path, found)) {
-            Some(Ordering::Equal) => self.counts.up_to_date += 1,
-            Some(Ordering::Greater) => self.counts.newer += 1,
-            _ => {
+            Some(Existing::UpToDate) => self.counts.up_to_date += 1,
+            Some(Existing::Newer(output)) => {
+                self.counts.newer += 1;
+                tell(&format!(
+                    "warning: {} is newer than its source and was kept; to replace it, delete it",
+                    quoted(&output)
+                ));
+            }
+            None => {
                 let joining = self.make_room(named, found.as_ref());
                 match work(path, label, self) {
                     Ok(done) => {
@@ -259,9 +264,13 @@ impl<'a> Batch<'a> {
     fn end(mut self) -> Result<()> {
         self.commit(true);
         self.whole = None; // clears the bar
-        if let Some(failure) = self.naming.passed_over(self.counts.passed_over) {
+        if let Some(failure) = self.naming.passed_over(mem::take(&mut self.counts.passed_over)) {
             self.tell(failure);
         }
+        if self.counts.newer > 0 {
+            self.failure.get_or_insert(Failure::usage("").told());
+        }
+        self.naming.say_leftovers();
         self.say_counts();
         self.failure.map_or(Ok(()), Err)
     }

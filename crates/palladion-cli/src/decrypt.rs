@@ -34,8 +34,7 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
     let mut ring = Ring::open(given, in_out.reads_standard_input(), limits, place)?;
     batch::run(&naming, |path, label, batch| {
         check_one_of(in_out.files.len(), path)?;
-        let input =
-            Input::open_as("name the files in it: palladion decrypt DIRECTORY/*.pld", path)?;
+        let input = Input::open_as("decrypt each file in it with --recursive, or name them", path)?;
         input.begin();
         let sealed = Sealed::read_input(&input, "export", options.salvage)?;
         ring.check(&sealed)?;
@@ -66,7 +65,8 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
                     let writer = Impatient { input: &input, output: &output, bar };
                     decryptor.run(file, writer).map(|summary| {
                         if let Some(problem) = sealed.check_copies(summary.spare, &input) {
-                            tell(&format!("warning: {problem}; {REPAIR}"));
+                            let repair = sealed.repair(summary.bytes, &input);
+                            tell(&format!("warning: {problem}; {repair}"));
                         }
                         None
                     })
@@ -75,7 +75,12 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
         })?;
         batch.note_slots(&sealed);
         match salvaged {
-            Some(salvaged) => conclude(salvaged, &input, output),
+            Some(salvaged) => {
+                if let Some(problem) = sealed.check_damaged(&input) {
+                    tell(&format!("warning: {problem}; {REPAIR}"));
+                }
+                conclude(salvaged, &input, output)
+            }
             None => Ok((output, After::of(path.filter(|_| in_out.rm), input))),
         }
     })

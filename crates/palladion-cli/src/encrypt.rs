@@ -42,7 +42,10 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
             batch.expect_passphrase();
         }
         check_one_of(in_out.files.len(), path)?;
-        let input = Input::open(path)?;
+        let input = Input::open_as(
+            "encrypt each file in it with --recursive, or pack it: tar c DIRECTORY | palladion …",
+            path,
+        )?;
         let secrets = sources.iter().filter_map(Source::as_input);
         let recipients = recipients_files.iter().map(|file| ("recipients file", file));
         let secrets: Vec<_> = secrets.chain(recipients).collect();

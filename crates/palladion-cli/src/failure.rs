@@ -71,6 +71,15 @@ impl Failure {
         self
     }
 
+    /// Adds something else to do to the hint.
+    pub fn or(mut self, other: &str) -> Self {
+        self.hint = Some(match self.hint.take() {
+            Some(hint) => format!("{hint}, or {other}"),
+            None => other.into(),
+        });
+        self
+    }
+
     /// Adds something in brackets to the message.
     pub fn detail(mut self, detail: &str) -> Self {
         self.message += &format!(" ({detail})");
@@ -136,6 +145,9 @@ impl Failure {
             // Without a whole header, nothing can be saved.
             Error::Truncated { chunk: Some(_), .. } | Error::Damaged { .. } => {
                 &format!("{usual}, or save what is intact: palladion decrypt --salvage -o OUT")
+            }
+            Error::TrailingData { .. } => {
+                &format!("{usual}; palladion decrypt --salvage -o OUT writes the whole of it")
             }
             _ => usual,
         };

@@ -10,7 +10,7 @@ use palladion_recipients::stanza_types;
 use crate::args::InfoArgs;
 use crate::failure::{Failure, Result, for_each};
 use crate::input::{Input, check_one_of};
-use crate::sealed::Sealed;
+use crate::sealed::{REPAIR, Sealed};
 use crate::streams;
 use crate::text::{json, json_object, printable};
 use crate::values::in_units;
@@ -21,7 +21,7 @@ pub fn run(args: &InfoArgs) -> Result<()> {
         check_one_of(args.files.len(), Some(path))?;
         let input = Input::open_as("name the files in it", Some(path))?;
         input.begin();
-        let sealed = Sealed::read(input.reader(), &input.name, "info")?;
+        let sealed = Sealed::read_input(&input, "info", false)?;
         let facts = Facts::new(path, &sealed, input.len);
         let text = match args.json {
             true => facts.to_json(),
@@ -34,7 +34,12 @@ pub fn run(args: &InfoArgs) -> Result<()> {
                 input.name
             ))
             .hint("fetch it again, or restore a backup; palladion verify says where it ends")),
-            _ => Ok(()),
+            _ => match sealed.check_copies(None, &input) {
+                Some(problem) => {
+                    Err(Failure::damaged(format!("{problem}, and the second intact")).hint(REPAIR))
+                }
+                None => Ok(()),
+            },
         }
     })
 }

@@ -7,7 +7,9 @@ use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use palladion_file::slots::NewSlot;
-use palladion_file::{KdfLimits, KdfParams, KeyFileError, Keyring, MasterKey, Passphrase, Secret};
+use palladion_file::{
+    KdfLimits, KdfParams, KeyFileError, Keyring, MasterKey, Mistaken, Passphrase, Secret,
+};
 use palladion_output::{Cause, Identity, Target, descriptor, open_to_others, refuse_inputs};
 use palladion_recipients::{self as recipients, Error, IdentityFile, Protected};
 use zeroize::Zeroizing;
@@ -155,8 +157,15 @@ fn new_file(args: &KeygenArgs, kind: Kind) -> Result<PathBuf> {
                  with -o {option}"
             ),
             (None, _) => format!("use it, or create another {name} file with -o {option}"),
-            (Some(_), _) => {
-                "choose another name, or replace it with --force, which keeps the old file".into()
+            (Some(_), kind) => {
+                let hint =
+                    "choose another name, or replace it with --force, which keeps the old file";
+                match kind {
+                    Kind::Identity => {
+                        format!("{hint}; palladion recipient FILE prints its recipient")
+                    }
+                    _ => hint.into(),
+                }
             }
         }),
         _ => output::failure(error),
@@ -369,7 +378,7 @@ impl Source {
         }
         let opened = path.map(|path| Input::open_as(&no_directory, Some(path))).transpose();
         source.file = opened.map_err(|failure| match path.and_then(Path::to_str) {
-            Some(path) if kind == Kind::Identity && path.starts_with("age1") => {
+            Some(path) if path.starts_with("age1") => {
                 failure.hint("it is a recipient: to encrypt for it, use -r RECIPIENT")
             }
             _ => failure,
@@ -763,23 +772,37 @@ fn first_line(input: &Input, new: bool) -> Result<Zeroizing<Vec<u8>>> {
         return Err(not_utf8(input, line));
     }
     let line = without_mark(line);
-    if let Some(problem) = problem_of(line).filter(|_| new) {
-        return Err(Failure::usage(format!("the first line of {} {problem}", input.name))
-            .hint("choose another passphrase, in UTF-8"));
+    if let Some((problem, hint)) = problem_of(line).filter(|_| new) {
+        return Err(
+            Failure::usage(format!("the first line of {} {problem}", input.name)).hint(hint)
+        );
     }
     Ok(Zeroizing::new(line.to_vec()))
 }
 
-/// Returns what is wrong with the passphrase for a new file, which should be one that can be typed.
-/// Other programs may have used any for an existing file.
-fn problem_of(passphrase: &[u8]) -> Option<&'static str> {
-    match std::str::from_utf8(passphrase) {
-        Err(_) => Some("is not UTF-8 text"),
-        Ok("") => Some("is empty"),
-        Ok(text) if text.trim().is_empty() => Some("is empty but for spaces"),
-        Ok(text) if text.contains('\0') => Some("contains a zero byte; is it UTF-16?"),
-        Ok(_) => None,
-    }
+/// Returns what is wrong with the passphrase for a new file, which should be one that can be typed,
+/// and what to do. Other programs may have used any for an existing file.
+fn problem_of(passphrase: &[u8]) -> Option<(&'static str, &'static str)> {
+    let problem = match std::str::from_utf8(passphrase) {
+        Err(_) => "is not UTF-8 text",
+        Ok("") => "is empty",
+        Ok(text) if text.trim().is_empty() => "is empty but for spaces",
+        Ok(text) if text.contains('\0') => "contains a zero byte; is it UTF-16?",
+        Ok(text) => {
+            return Passphrase::new(text).mistaken().map(|what| match what {
+                Mistaken::Key => ("is a key", "use -k KEYFILE, or rewrap --to-key KEYFILE"),
+                Mistaken::Identity => (
+                    "is an identity",
+                    "use -i IDENTITYFILE; palladion recipient IDENTITYFILE prints its recipient",
+                ),
+                _ => (
+                    "is a recipient: everyone who has it could open the file",
+                    "use -r RECIPIENT or -R FILE, or rewrap --to-recipient",
+                ),
+            });
+        }
+    };
+    Some((problem, "choose another passphrase, in UTF-8"))
 }
 
 /// Fails if other users can use a file. The shell decides who may read standard input, and what it
@@ -885,7 +908,7 @@ fn ask_once(
         Err(mistake) => return Ok(Err(mistake)),
     };
     if new {
-        if let Some(problem) = problem_of(passphrase.as_bytes()) {
+        if let Some((problem, _)) = problem_of(passphrase.as_bytes()) {
             return Ok(Err(format!("the passphrase {problem}")));
         }
         match prompt("Confirm passphrase: ")? {

@@ -46,6 +46,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::{Args, Command};
 use crate::decrypt::Options;
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     interrupt::end_panics_properly();
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(shown) => return show(&shown),
+        Err(shown) => return show(&with_better_tips(shown)),
     };
     interrupt::install();
     if args.quiet {
@@ -91,6 +92,26 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.end(),
     }
+}
+
+/// For an unknown option, drops clap's tip to pass it as a value, which would be a file. For a name
+/// after `keygen`, says which option takes it.
+fn with_better_tips(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(arg)) = error.get(ContextKind::InvalidArg) else { return error };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let is_option = arg.starts_with('-');
+    let own = (!is_option && std::env::args_os().any(|arg| arg == "keygen"))
+        .then(|| format!("to name the file, use '-o {arg}'").into());
+    if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
+        tips.retain(|tip| !is_option || !tip.to_string().contains("' as a value, use '"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    if let Some(tip) = own {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+    error
 }
 
 /// Prints a page of help, the version or a mistake on the command line. Fails if help cannot be

@@ -9,13 +9,44 @@ use std::path::{Path, PathBuf};
 use palladion_output::Identity;
 
 use crate::args::InOutArgs;
-use crate::failure::{Failure, Result, note, quoted};
+use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::input::{Input, descriptor_of, is_standard};
 use crate::output::{Access, Output};
-use crate::tree::{Tree, folder_of};
+use crate::sealed::Sealed;
+use crate::tree::{Found, Tree, folder_of, is_unfinished};
 
 /// The end of the name of an encrypted file.
 const SUFFIX: &str = "pld";
+
+/// Why an output that exists stays.
+pub enum Existing {
+    UpToDate,
+    /// Someone may have edited it, at this path.
+    Newer(PathBuf),
+}
+
+/// Files of which a message names the first.
+#[derive(Default)]
+pub struct Named {
+    count: usize,
+    first: Vec<String>,
+}
+
+impl Named {
+    const NAMED: usize = 3;
+
+    pub fn add(&mut self, path: &Path) {
+        self.count += 1;
+        if self.first.len() < Self::NAMED {
+            self.first.push(quoted(path));
+        }
+    }
+
+    fn names(&self) -> String {
+        let more = if self.count > Self::NAMED { ", …" } else { "" };
+        self.first.join(", ") + more
+    }
+}
 
 /// Where the outputs go: to the file that `-o` names or into its directory, else for a file beside
 /// it, else to standard output.
@@ -127,18 +158,23 @@ impl<'a> Naming<'a> {
         if self.is_encrypted { "decrypted" } else { "encrypted" }
     }
 
-    /// Says how many files were passed over, `in_trees` of them in directories. Like `gzip`, the
-    /// command does not end with status 0, unless the outputs of others are among the inputs.
-    pub fn passed_over(&self, in_trees: usize) -> Option<Failure> {
-        let files = self.args.files.iter().filter(|path| self.passes_over(path)).count() + in_trees;
+    /// Says which files were passed over, besides those in directories. Like `gzip`, the command
+    /// does not end with status 0, unless the outputs of others are among the inputs.
+    pub fn passed_over(&self, mut files: Named) -> Option<Failure> {
+        self.args
+            .files
+            .iter()
+            .filter(|path| self.passes_over(path))
+            .for_each(|path| files.add(path));
         let (ends, end, what) = match self.is_encrypted {
             true => ("does not end", "do not end", "decrypt one"),
             false => ("already ends", "already end", "encrypt one again"),
         };
-        let message = match files {
+        let names = files.names();
+        let message = match files.count {
             0 => return None,
-            1 => format!("1 file {ends} in .{SUFFIX} and was passed over"),
-            _ => format!("{files} files {end} in .{SUFFIX} and were passed over"),
+            1 => format!("1 file {ends} in .{SUFFIX} and was passed over: {names}"),
+            count => format!("{count} files {end} in .{SUFFIX} and were passed over: {names}"),
         };
         if self.folder.is_none()
             && !self.is_copy()
@@ -202,13 +238,13 @@ impl<'a> Naming<'a> {
         self.trees.iter().find(|tree| path.is_some_and(|path| tree.has(path)))
     }
 
-    /// With `--skip-existing`, returns how the date of an existing output compares with that of its
-    /// input. They are equal if the input is unchanged, because the output gets its date.
-    pub fn existing(&self, path: &Path, input: &Metadata) -> Option<Ordering> {
+    /// With `--skip-existing`, returns why an existing output stays, or `None` if there is work to
+    /// do. An output gets the date of its input, so equal dates mean that the input is unchanged.
+    pub fn existing(&self, path: &Path, input: &Metadata) -> Option<Existing> {
         if !self.args.skip_existing || !input.is_file() {
             return None;
         }
-        let found = match self.tree_of(Some(path)) {
+        let (output, found) = match self.tree_of(Some(path)) {
             Some(tree) => {
                 let (folder, name) =
                     (tree.folder(folder_of(path)).ok()?, self.name_in_tree(path).ok()?);
@@ -218,7 +254,7 @@ impl<'a> Naming<'a> {
                 if is_unchanged && let Ok(source) = File::open(path) {
                     let _ = folder.set_permissions(&name, &source);
                 }
-                found
+                (folder.path().join(name), found)
             }
             None => {
                 let output = match (&self.args.output, self.folder) {
@@ -226,10 +262,66 @@ impl<'a> Naming<'a> {
                     (Some(output), None) => output.clone(),
                     _ => self.name(path).ok()?,
                 };
-                fs::metadata(output).ok().filter(Metadata::is_file)?
+                let found = fs::metadata(&output).ok().filter(Metadata::is_file)?;
+                (output, found)
             }
         };
-        Some(found.modified().ok()?.cmp(&input.modified().ok()?))
+        let fits = || match self.is_encrypted {
+            true => has_length(path, input.len(), found.len()),
+            false => has_length(&output, found.len(), input.len()),
+        };
+        match found.modified().ok()?.cmp(&input.modified().ok()?) {
+            Ordering::Equal => fits().then_some(Existing::UpToDate),
+            Ordering::Greater => Some(Existing::Newer(output)),
+            Ordering::Less => None,
+        }
+    }
+
+    /// Says what is in the copy of a directory and has no source there: nothing is deleted.
+    pub fn say_leftovers(&self) {
+        // With --rm, no file has its source any more.
+        let Some(tree) = self.trees.iter().find(|tree| tree.is_copy && !self.args.rm) else {
+            return;
+        };
+        let mut leftovers = Named::default();
+        tree.walk_copy(&mut |found, source| {
+            let (path, is_there) = match found {
+                Found::File(path) if is_unfinished(path.file_name().unwrap_or_default()) => {
+                    return;
+                }
+                Found::File(path) => {
+                    if !self.is_encrypted {
+                        warn_of_two(path);
+                    }
+                    (
+                        path,
+                        self.sources(source)
+                            .iter()
+                            .any(|source| is_kind(source, fs::FileType::is_file)),
+                    )
+                }
+                Found::Link(path) => (path, is_kind(source, fs::FileType::is_symlink)),
+                Found::Folder(path, _) => (path, is_kind(source, fs::FileType::is_dir)),
+                Found::Special(path, _) => (path, false),
+                Found::Unreadable(..) => return,
+            };
+            if !is_there {
+                leftovers.add(path);
+            }
+        });
+        if leftovers.count > 0 {
+            let (count, names) = (leftovers.count, leftovers.names());
+            note(&format!("note: without a source, and kept: {count} ({names})"));
+        }
+    }
+
+    /// The files that could have become an output of this name, beside them.
+    fn sources(&self, output: &Path) -> Vec<PathBuf> {
+        match (self.is_encrypted, output.extension()) {
+            (true, _) => [SUFFIX, "PLD"].map(|suffix| with_suffix(output, suffix)).to_vec(),
+            (false, Some(suffix)) if suffix == SUFFIX => vec![output.with_extension("")],
+            (false, _) => vec![],
+        }
     }
 
     /// Opens the output for an input. `secrets` are the files of keys, passphrases and recipients.
@@ -283,6 +375,31 @@ impl<'a> Naming<'a> {
     }
 }
 
+/// Returns whether an encrypted file has the length that `plain_len` bytes have in it.
+fn has_length(encrypted: &Path, len: u64, plain_len: u64) -> bool {
+    // Its date alone must do for one that nobody may read.
+    let Ok(file) = File::open(encrypted) else { return true };
+    let layout = Sealed::read(&file, "", "").ok().and_then(|sealed| sealed.layout(len));
+    layout.is_some_and(|layout| layout.plaintext_len() == plain_len)
+}
+
+/// Returns whether there is something of this kind at a path.
+fn is_kind(path: &Path, kind: fn(&fs::FileType) -> bool) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| kind(&found.file_type()))
+}
+
+/// Warns of an encrypted file beside what its plain file would replace on the way back.
+fn warn_of_two(encrypted: &Path) {
+    let plain = encrypted.with_extension("");
+    if has_suffix(encrypted) && is_kind(&plain, |kind| kind.is_dir() || kind.is_symlink()) {
+        tell(&format!(
+            "warning: {} and {} cannot both be decrypted: delete the one whose source is gone",
+            quoted(encrypted),
+            quoted(&plain)
+        ));
+    }
+}
+
 /// The directories among the inputs, with `--recursive`.
 fn open_trees(args: &InOutArgs) -> Result<Vec<Tree>> {
     if !args.recursive {
@@ -329,9 +446,13 @@ fn encrypted_name(path: &Path) -> Result<PathBuf> {
             Failure::usage(message).hint("to encrypt it again, name the output with -o OUT")
         );
     }
+    Ok(with_suffix(path, SUFFIX))
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
-    name.push(format!(".{SUFFIX}"));
-    Ok(name.into())
+    name.push(format!(".{suffix}"));
+    name.into()
 }
 
 /// The name of the decrypted file: `notes.txt` for `notes.txt.pld`.

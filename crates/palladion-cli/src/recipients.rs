@@ -197,7 +197,13 @@ fn read_recipients(
         return Err(Failure::usage("standard input cannot be both the recipients and the data")
             .hint("name the file to read, or the recipients file"));
     }
-    let input = Input::open_as("name the recipients file in it", Some(path))?;
+    let input = Input::open_as("name the recipients file in it", Some(path));
+    let input = input.map_err(|failure| match path.to_str() {
+        Some(text) if ["age1", "ssh-"].iter().any(|start| text.starts_with(start)) => {
+            failure.hint(format!("it is a recipient: use {} RECIPIENT", names[0]))
+        }
+        _ => failure,
+    })?;
     let text = read_text(&input, LONGEST)?;
     match list.add_lines(text.trim_start_matches('\u{feff}'), &input.name) {
         Ok(()) => Ok(input.identity),

@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-use palladion_file::slots::{Head, NewSlot, Rewrap, Slot, SlotKind};
+use palladion_file::slots::{Head, NewSlot, Plan, Rewrap, Slot, SlotKind};
 use palladion_file::{Error, KdfLimits, Keyring};
 use palladion_recipients::{check_mixing, stanza_types};
 
 use crate::args::RewrapArgs;
 use crate::failure::{Failure, Result, for_each, note};
+use crate::info::text_of_slot;
 use crate::input::is_unchanged;
 use crate::keys::Source;
 use crate::output::{Access, Output};
@@ -23,9 +24,11 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     let _hidden = terminal::Hidden;
     let given = args.to.given();
     let recipients = args.to.recipients();
-    if given.is_empty() && recipients.are_none() && !args.repair {
+    let removes = !args.remove.is_empty();
+    if given.is_empty() && recipients.are_none() && !args.repair && !removes {
         return Err(Failure::usage("expected what shall open the files").hint(
-            "use --to-key, --to-passphrase or --to-recipient, or --repair to keep the slots",
+            "use --to-key, --to-passphrase or --to-recipient, --remove N to remove a slot, or \
+             --repair to keep the slots",
         ));
     }
     let limits = args.ring.kdf_limits();
@@ -43,7 +46,7 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     }
     // Who types a passphrase twice knows it.
     let mut keeps_user =
-        args.add || args.repair || args.force || sources.iter().any(Source::is_typed);
+        args.add && !removes || args.repair || args.force || sources.iter().any(Source::is_typed);
     let mut new = Vec::with_capacity(sources.len());
     for source in &mut sources {
         let secret = source.secret()?;
@@ -55,21 +58,21 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         // Whether a recipient has a slot already is known only to the recipient.
         new.push((NewSlot::Age(addressees), Keyring::default()));
     }
-    if !keeps_user {
+    if !keeps_user && !removes {
         let message = "none of the secrets that open the files now would open them afterwards";
         return Err(Failure::usage(message).hint(
             "to keep your own slot, use --add, or name your own key too; if the new secret is \
              yours, name it also with -k, -i or --passphrase-file, or use --force",
         ));
     }
-    let change = Change { args, new: &new, limits };
+    let change = Change { args, new: &new, keeps_user, limits };
     let mut is_any_set = false;
     let result = for_each(&args.files, |path| {
         change.file(path, &mut ring)?;
         is_any_set = true;
         Ok(())
     });
-    if is_any_set && !args.add && !args.repair {
+    if is_any_set && (!args.add || removes) && !args.repair {
         note(
             "note: old secrets still open old copies of a file, and who opened it may have kept \
              its key: to lock someone out, encrypt again",
@@ -82,6 +85,8 @@ struct Change<'a> {
     args: &'a RewrapArgs,
     /// The slots to make, each with what opens it.
     new: &'a [(NewSlot<'a>, Keyring)],
+    /// Whether the user can open the files afterwards, whatever slots are removed.
+    keeps_user: bool,
     limits: KdfLimits,
 }
 
@@ -94,32 +99,76 @@ impl Change<'_> {
             note(&format!("{name} needs no repair"));
             return Ok(());
         }
-        if self.args.add && !copies.are_same() {
+        if (self.args.add || self.removes()) && !copies.are_same() {
             let message = format!("{name}: the two copies of the key slots are not the same");
             return Err(Failure::damaged(message)
                 .hint("decide which to keep: palladion rewrap --repair FILE, with a key of it"));
         }
         let sealed = Sealed::of_copies(name, copies)
             .map_err(|error| Failure::file(&error, name, "the output"))?;
+        let slots = sealed.head.as_ref().map_or(&[][..], Head::slots);
+        if let Some(number) =
+            self.args.remove.iter().find(|number| usize::from(**number) > slots.len())
+        {
+            let message = format!("{name} has no slot {number}");
+            return Err(Failure::usage(message).hint("palladion slots FILE lists them"));
+        }
         ring.check(&sealed)?;
-        let copied_with = ring.unlock(&sealed, name, |keyring| {
-            let plan = |rewrap: &Rewrap| rewrap.plan(self.slots(rewrap)?);
+        // The new head, or what opens a file that has to be copied for it.
+        let done = ring.unlock(&sealed, name, |keyring| {
+            let plan = |rewrap: &Rewrap| rewrap.plan(self.slots(rewrap, keyring)?);
             match Rewrap::in_place(path, keyring, &self.limits, plan) {
                 Err(Error::NoRoomForSlots { room, .. }) if room < Head::MAX_LEN => {
-                    Ok(Some(keyring.clone()))
+                    Ok(Err(keyring.clone()))
                 }
-                Err(Error::Write(error)) if is_without_locks(&error) => Ok(Some(keyring.clone())),
-                done => done.map(|_| None),
+                Err(Error::Write(error)) if is_without_locks(&error) => Ok(Err(keyring.clone())),
+                done => done.map(Ok),
             }
         })?;
-        copied_with.map_or(Ok(()), |keyring| self.copy(path, name, &keyring))
+        let new = done.or_else(|keyring| self.copy(path, name, &keyring))?;
+        let mut old: Vec<_> = slots.iter().collect();
+        let others = sealed.other.iter().flat_map(Head::slots);
+        old.extend(others.filter(|slot| !slots.contains(slot)));
+        let new: Vec<_> = new.slots().iter().collect();
+        let changes = [("removed", named(&old, &new)), ("added", named(&new, &old))];
+        let changes = changes.iter().filter(|(_, slots)| !slots.is_empty());
+        let said: Vec<_> = changes.map(|(what, slots)| format!("{what}: {slots}")).collect();
+        if !said.is_empty() {
+            note(&format!("note: {name}: {}", said.join("; ")));
+        }
+        Ok(())
+    }
+
+    fn removes(&self) -> bool {
+        !self.args.remove.is_empty()
     }
 
     /// The slots that a file shall have.
-    fn slots(&self, rewrap: &Rewrap) -> std::result::Result<Vec<Slot>, Error> {
-        let RewrapArgs { add, repair, .. } = self.args;
-        let mut slots = if *add || *repair { rewrap.slots().to_vec() } else { Vec::new() };
-        let before = add.then(|| rewrap.plan(slots.clone())).transpose()?;
+    fn slots(&self, rewrap: &Rewrap, keyring: &Keyring) -> std::result::Result<Vec<Slot>, Error> {
+        let RewrapArgs { add, repair, remove, .. } = self.args;
+        // Another program may have changed them meanwhile.
+        let are_there = remove.iter().all(|number| usize::from(*number) <= rewrap.slots().len());
+        if self.removes() && !(rewrap.are_same() && are_there) {
+            return Err(Error::CannotChangeSlots(
+                "their numbers are not certain: look at them with palladion slots",
+            ));
+        }
+        let keeps = *add || *repair || self.removes();
+        let numbered = (1..=u8::MAX).zip(rewrap.slots());
+        let kept = numbered.filter(|(number, _)| keeps && !remove.contains(number));
+        let mut slots: Vec<_> = kept.map(|(_, slot)| slot.clone()).collect();
+        let keeps_some = !*repair && !slots.is_empty();
+        let before = keeps_some.then(|| rewrap.plan(slots.clone())).transpose()?;
+        if self.removes() && !self.keeps_user {
+            let head = before.as_ref().map(Plan::head);
+            if head.is_none_or(|head| head.open(keyring, &self.limits).is_err()) {
+                return Err(Error::CannotChangeSlots(
+                    "the secret that opens the file now would not open it afterwards: name \
+                     another of yours that opens it now, with -k, -i or --passphrase-file, or use \
+                     --force",
+                ));
+            }
+        }
         for (new, keyring) in self.new {
             let opens = |limits| Some(before.as_ref()?.head().open(keyring, limits).is_ok());
             if opens(&self.limits) != Some(true) {
@@ -138,7 +187,7 @@ impl Change<'_> {
     }
 
     /// Replaces a file by a new one, with room for more slots.
-    fn copy(&self, path: &Path, name: &str, keyring: &Keyring) -> Result<()> {
+    fn copy(&self, path: &Path, name: &str, keyring: &Keyring) -> Result<Head> {
         let failed = |error| Failure::file(&error, name, name);
         let cannot = |error| Failure::io("read", name, &error);
         // It locks the file, so that nobody changes the slots meanwhile.
@@ -146,15 +195,24 @@ impl Change<'_> {
         let file = File::open(path).map_err(cannot)?;
         let before = file.metadata().map_err(cannot)?;
         let rewrap = Rewrap::new(&file, keyring, &self.limits).map_err(failed)?;
-        let slots = self.slots(&rewrap).map_err(failed)?;
-        rewrap.copy(slots, &file, output.writer()).map_err(failed)?;
+        let slots = self.slots(&rewrap, keyring).map_err(failed)?;
+        let head = rewrap.copy(slots, &file, output.writer()).map_err(failed)?;
         if !is_unchanged(&before, &fs::metadata(path).map_err(cannot)?) {
             return Err(Failure::new(format!("{name} was changed by another program"))
                 .hint("run the command again"));
         }
         drop(file);
-        output.commit(false)
+        output.commit(false).map(|()| head)
     }
+}
+
+/// Names the kinds of those slots that are not among the others.
+fn named(slots: &[&Slot], others: &[&Slot]) -> String {
+    let named = slots.iter().filter(|slot| !others.contains(slot)).map(|slot| match slot.kind() {
+        SlotKind::Passphrase(_) => "passphrase".into(),
+        _ => text_of_slot(slot),
+    });
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns whether a file system cannot lock files. Then two commands could change one file at

@@ -134,6 +134,10 @@ impl Ring {
             let takes = |kind| sealed.takes(kind);
             let has_identity = self.sources.iter().any(|source| source.kind() == Kind::Identity);
             return Err(match missing {
+                // It is about the key.
+                Some(failure) if takes(Kind::Key) && takes(Kind::Identity) => {
+                    failure.or("use -i IDENTITYFILE")
+                }
                 Some(failure) => failure,
                 None if takes(Kind::Identity) || has_identity => {
                     let kinds = [
@@ -236,7 +240,11 @@ impl Ring {
             } else if self.fitting(sealed).any(|source| source.is_passphrase()) {
                 tell(&format!("{name} has another passphrase"));
             }
-            let typed = Source::typed(name).map_err(|failure| self.of_all_files(failure))?;
+            let others = [(Kind::Key, "use -k KEYFILE"), (Kind::Identity, "use -i IDENTITYFILE")];
+            let others = others.iter().filter(|(kind, _)| sealed.takes(*kind));
+            let typed = Source::typed(name).map_err(|failure| {
+                self.of_all_files(others.fold(failure, |failure, (_, other)| failure.or(other)))
+            })?;
             self.sources.push(typed);
             tries.asked += 1;
         }

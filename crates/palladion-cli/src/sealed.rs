@@ -75,19 +75,27 @@ impl<'a> Sealed<'a> {
         };
         let sealed = read.map_err(|error| {
             let failure = Failure::file(&error, name, "the output");
+            let repaired = header.first_chunk().and_then(Info::repaired);
             match error {
-                Error::NotPalladion => {}
-                // Such a transfer changes the ends of lines in the magic.
                 Error::HeaderDamaged if header.get(10) == Some(&2) => {
                     return failure.hint(
                         "if their second copy is intact, palladion decrypt and cat read the file \
                          by its name, and palladion rewrap --repair mends it",
                     );
                 }
+                Error::NotPalladion | Error::HeaderDamaged if repaired.is_some() => {
+                    return failure.hint(
+                        "one byte of a Palladion file's header is damaged: palladion decrypt \
+                         --salvage -o OUT FILE mends it",
+                    );
+                }
+                // A transfer in text mode changes the ends of lines in the magic.
+                Error::NotPalladion => {}
                 Error::HeaderDamaged if header.starts_with(&MAGIC) => {
-                    let hint = "fetch it again, or restore a backup: without its first 128 bytes, \
-                                nothing can be read; --salvage mends one byte of them";
-                    return failure.hint(hint);
+                    return failure.hint(
+                        "fetch it again, or restore a backup: without its first 128 bytes, nothing \
+                         can be read, and more than one of them is damaged",
+                    );
                 }
                 _ => return failure,
             }
@@ -253,5 +261,22 @@ impl<'a> Sealed<'a> {
             Some(_) => "second copy of the key slots is damaged or missing",
         };
         Some(format!("{}: the {what}", self.name))
+    }
+
+    /// The same for an input that cannot be read to its end.
+    pub fn check_damaged(&self, input: &Input) -> Option<String> {
+        let spare = if self.other.is_some() { Spare::Differs } else { Spare::Damaged };
+        let spare = self.head.as_ref().filter(|_| input.is_whole_file()).map(|_| spare);
+        self.check_copies(spare, input)
+    }
+
+    /// Returns what to do about that, for an input that has this many bytes of plaintext.
+    pub fn repair(&self, bytes: u64, input: &Input) -> &'static str {
+        let layout = input.len.and_then(|len| self.layout(len));
+        match layout.is_some_and(|layout| layout.plaintext_len() == bytes) {
+            true => "mend it with palladion rewrap --repair FILE",
+            false if !input.is_whole_file() => REPAIR,
+            false => "the file was cut or extended: decrypt it and encrypt it again",
+        }
     }
 }

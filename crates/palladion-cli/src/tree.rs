@@ -24,6 +24,18 @@ pub enum Found<'a> {
     Unreadable(&'a Path, io::Error),
 }
 
+impl<'a> Found<'a> {
+    fn path(&self) -> &'a Path {
+        match self {
+            Self::File(path)
+            | Self::Link(path)
+            | Self::Folder(path, _)
+            | Self::Special(path, _)
+            | Self::Unreadable(path, _) => path,
+        }
+    }
+}
+
 /// A directory whose files are encrypted or decrypted each for itself.
 pub struct Tree {
     root: PathBuf,
@@ -93,6 +105,17 @@ impl Tree {
     /// read before anything in it is visited, so that outputs in it are not found.
     pub fn walk(&self, visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
         walk(&self.root, visit)
+    }
+
+    /// Calls `visit` for everything in the copy, and with the path in the tree that it has there.
+    pub fn walk_copy(&self, visit: &mut dyn FnMut(Found<'_>, &Path)) {
+        let copy = self.top.path();
+        let _ = walk(copy, &mut |found| {
+            let within = found.path().strip_prefix(copy).unwrap_or(Path::new(""));
+            let source = self.root.join(within);
+            visit(found, &source);
+            ControlFlow::Continue(())
+        });
     }
 }
 

@@ -10,7 +10,7 @@ use crate::failure::{Failure, Result, for_each};
 use crate::input::{Input, check_one_of};
 use crate::progress::{Progress, label};
 use crate::ring::Ring;
-use crate::sealed::{REPAIR, Sealed};
+use crate::sealed::Sealed;
 use crate::verdict::Verdict;
 
 /// `verify`.
@@ -54,10 +54,10 @@ fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Resul
     })?;
     sealed.note_slots();
     match sealed.check_copies(summary.spare, &input) {
-        Some(problem) => {
-            Err(Failure::damaged(problem)
-                .hint(format!("its data is complete and unchanged; {REPAIR}")))
-        }
+        Some(problem) => Err(Failure::damaged(problem).hint(format!(
+            "its data is complete and unchanged; {}",
+            sealed.repair(summary.bytes, &input)
+        ))),
         None => Ok(()),
     }
 }

@@ -172,8 +172,22 @@ fn salvage() {
     let run = salvage(&damaged);
     assert!(run.status.success() && run.stderr.contains("one byte of the header"), "{run:?}");
     assert!(bench.read("out") == text);
+    // Other commands say so, wherever in the header the byte is.
+    for at in [0, 5, 50] {
+        let mut damaged = sealed.clone();
+        damaged[at] ^= 9;
+        bench.write("damaged", damaged);
+        let stderr = bench.fails(&["decrypt", "-k", "key", "-o", "new", "damaged"], 4, "");
+        assert!(stderr.contains("decrypt --salvage -o OUT FILE mends it"), "{at}: {stderr}");
+    }
     damaged[51] ^= 9;
     assert_eq!(salvage(&damaged).status.code(), Some(4));
+    bench.write("damaged", damaged);
+    let stderr = bench.fails(&["info", "damaged"], 4, "the header of the file is damaged");
+    assert!(!stderr.contains("--salvage"), "{stderr}");
+    bench.write("damaged", [&sealed[..], b"more"].concat());
+    let stderr = bench.fails(&["decrypt", "-k", "key", "-o", "new", "damaged"], 4, "data follows");
+    assert!(stderr.contains("--salvage -o OUT writes the whole of it"), "{stderr}");
     // Nothing to be had: the old output stays.
     let run = salvage(&sealed[..2000]);
     assert!(run.stderr.contains("error: \"damaged\": nothing is intact"), "{run:?}");

@@ -99,12 +99,13 @@ fn all_files_again() {
     bench.ok(&["encrypt", "-k", "key", "a", "b"]);
     let run = bench.run(&["encrypt", "-k", "key", "a.pld", "b.pld", "c"]);
     assert_eq!(run.status.code(), Some(2), "{run:?}");
-    let says = "error: 2 files already end in .pld and were passed over\nhint: ";
+    let says =
+        "error: 2 files already end in .pld and were passed over: \"a.pld\", \"b.pld\"\nhint: ";
     assert!(run.stderr.starts_with(says) && run.stderr.lines().count() == 2, "{run:?}");
     assert_eq!(bench.names(), ["a", "a.pld", "b", "b.pld", "c", "c.pld", "key"]);
     fs::remove_file(bench.path("c")).unwrap();
     let run = bench.run(&["decrypt", "-k", "key", "a", "c.pld"]);
-    let says = "error: 1 file does not end in .pld and was passed over\nhint: ";
+    let says = "error: 1 file does not end in .pld and was passed over: \"a\"\nhint: ";
     assert!(run.status.code() == Some(2) && run.stderr.starts_with(says), "{run:?}");
     assert_eq!(bench.read("c"), b"c");
     // Then there is nothing to do, not even standard input.
@@ -168,6 +169,19 @@ fn default_key() {
         let stderr = bench.fails(args, 2, "there is no default key file");
         assert!(stderr.contains("-k KEYFILE") && !stderr.contains("keygen"), "{stderr}");
     }
+    // Each kind of secret that opens it.
+    bench.ok(&["keygen", "--identity", "-q", "-o", "own"]);
+    bench.ok(&["encrypt", "-f", "-k", "key", "-i", "own", "in"]);
+    let stderr = bench.fails(&["decrypt", "-o", "-", "in.pld"], 2, "no default key file");
+    let both = stderr.contains("-k KEYFILE or PALLADION_KEY_FILE=KEYFILE, or use -i IDENTITYFILE");
+    assert!(both, "{stderr}");
+    bench.write("words", "open sesame");
+    crate::keys::chmod(&bench, "words", 0o600);
+    let add = ["rewrap", "-q", "-k", "key", "--add", "--to-passphrase-file", "words", "in.pld"];
+    bench.ok(&add);
+    let stderr = bench.fails(&["decrypt", "-o", "-", "in.pld"], 1, "no terminal");
+    let all = "use --passphrase-file FILE, or use -k KEYFILE, or use -i IDENTITYFILE";
+    assert!(stderr.contains(all), "{stderr}");
     fs::remove_file(bench.path("in.pld")).unwrap();
     let run = bench.run(&["keygen"]);
     assert!(run.status.success() && run.stdout.is_empty(), "{run:?}");
@@ -228,6 +242,17 @@ fn default_key() {
 }
 
 #[test]
+fn tips() {
+    let bench = Bench::new();
+    let stderr = bench.fails(&["keygen", "new"], 2, "unexpected argument 'new'");
+    assert!(stderr.contains("use '-o new'"), "{stderr}");
+    let stderr = bench.fails(&["rewrap", "--nothing", "in.pld"], 2, "unexpected argument");
+    assert!(!stderr.contains("as a value"), "{stderr}");
+    let stderr = bench.fails(&["encrypt", "--recursiv", "in"], 2, "unexpected argument");
+    assert!(stderr.contains("--recursive") && !stderr.contains("as a value"), "{stderr}");
+}
+
+#[test]
 fn folders_are_no_keys() {
     let bench = Bench::new();
     bench.write("in", "secret");
@@ -236,8 +261,10 @@ fn folders_are_no_keys() {
         assert!(stderr.contains(hint) && !stderr.contains("tar"), "{stderr}");
     }
     assert!(bench.fails(&["encrypt", "-k", "key", "."], 1, "is a directory").contains("tar"));
-    let stderr = bench.fails(&["decrypt", "-k", "key", "."], 1, "is a directory");
-    assert!(stderr.contains("name the files in it"), "{stderr}");
+    for command in ["encrypt", "decrypt"] {
+        let stderr = bench.fails(&[command, "-k", "key", "."], 1, "is a directory");
+        assert!(stderr.contains("each file in it with --recursive"), "{stderr}");
+    }
     let run = bench.run(&["mac", "-k", "key", "--check", "."]);
     assert!(run.stderr.contains("hint: name a list of MACs"), "{run:?}");
 }

@@ -196,6 +196,10 @@ fn passphrases() {
         (b"open\0sesame", "contains a zero byte"),
         (b"o\0p\0e\0n\0\n\0", "is it UTF-16?"),
         (b"caf\xe9\n", "is not UTF-8 text"),
+        (b"age1ql3z7\n", "is a recipient"),
+        (b"ssh-ed25519 AAAA bob\n", "is a recipient"),
+        (b"# public key: age1ql3z7\nAGE-SECRET-KEY-1", "is an identity"),
+        (&bench.read("key"), "is a key"),
     ] {
         bench.write("bad", bad);
         chmod(&bench, "bad", 0o600);
@@ -209,6 +213,14 @@ fn passphrases() {
     palladion_file::Encryptor::new(&latin).run(&b"secret"[..], &mut file).unwrap();
     bench.write("latin", file);
     assert_eq!(bench.ok(&["decrypt", "--passphrase-file", "bad", "-o", "-", "latin"]), b"secret");
+    bench.write("bad", b"age1ql3z7\n");
+    let mut file = Vec::new();
+    let recipient = palladion_file::Passphrase::new("age1ql3z7");
+    palladion_file::Encryptor::new(&recipient).run(&b"secret"[..], &mut file).unwrap();
+    bench.write("old", file);
+    assert_eq!(bench.ok(&["decrypt", "--passphrase-file", "bad", "-o", "-", "old"]), b"secret");
+    let stderr = bench.fails(&["encrypt", "--passphrase-file", "bad", "in"], 2, "could open");
+    assert!(stderr.contains("use -r RECIPIENT or -R FILE"), "{stderr}");
     let stderr = bench.fails(
         &["decrypt", "-k", "key", "-o", "-", "sealed"],
         3,

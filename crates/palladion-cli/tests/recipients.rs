@@ -64,7 +64,8 @@ fn identities_and_their_recipients() {
     // To standard output, only the file.
     let shown = String::from_utf8(bench.ok(&["keygen", "--identity", "-o", "-"])).unwrap();
     assert!(shown.lines().count() == 2 && shown.contains("\nAGE-SECRET-KEY-1"), "{shown}");
-    bench.fails(&["keygen", "--identity", "-o", "bob"], 1, "already exists");
+    let stderr = bench.fails(&["keygen", "--identity", "-o", "bob"], 1, "already exists");
+    assert!(stderr.contains("palladion recipient FILE prints its recipient"), "{stderr}");
     bench.fails(&["recipient"], 2, "no default identity file");
     bench.fails(&["recipient", "key"], 1, "line 1: not a valid identity");
 }
@@ -132,7 +133,7 @@ fn changed_recipients() {
     bench.ok(&["encrypt", "-i", "bob", "in"]);
     let bob = line(&bench, "bob.pub");
     let add = ["rewrap", "--add", "-i", "bob", "--to-recipients-file", "eve.pub", "in.pld"];
-    assert_eq!(says(&bench, &add), "");
+    assert_eq!(says(&bench, &add), "note: \"in.pld\": added: age (X25519)\n");
     assert_eq!(openers(&bench), ["bob", "eve"]);
     let to_pq = ["--to-recipients-file", "pq.pub", "in.pld"];
     // Neither across slots nor within one.
@@ -181,6 +182,9 @@ fn what_is_taken_for_something_else() {
         (encrypt, ["-R", "twisted.pub"], 1, "not a valid recipient", "compare it"),
         (encrypt, ["-k", "bob"], 1, "\"bob\"", "use -i IDENTITYFILE"),
         (encrypt, ["-k", "bob.pub"], 1, "\"bob.pub\"", "use -R FILE"),
+        (encrypt, ["-k", &bob], 1, "cannot open", "use -r RECIPIENT"),
+        (encrypt, ["-R", &bob], 1, "cannot open", "it is a recipient: use -r RECIPIENT"),
+        (encrypt, ["-R", "ssh-rsa AAAA"], 1, "cannot open", "use -r RECIPIENT"),
         (decrypt, ["-i", "bob.pub"], 1, "line 1: a public recipient", "use -R FILE"),
         (decrypt, ["-i", &bob], 1, "cannot open", "use -r RECIPIENT"),
         (decrypt, ["-i", secret], 1, "cannot open \"AGE-SECRET-KEY-…\"", "history"),
@@ -203,6 +207,7 @@ fn what_is_taken_for_something_else() {
     to("--to-recipient", "bob.pub", 2, "use --to-recipients-file FILE");
     to("--to-recipients-file", "bob", 1, "palladion recipient FILE prints its recipient");
     to("--to-recipients-file", "key", 1, "use --to-key KEYFILE");
+    to("--to-recipients-file", &bob, 1, "use --to-recipient RECIPIENT");
     #[cfg(unix)]
     bench.fails(&[&decrypt[..], &["-i", "eve"]].concat(), 1, "other users can read \"eve\"");
     // An identity does not encrypt itself, and no output replaces it.

@@ -112,16 +112,32 @@ fn damage_to_a_copy_of_the_slots() {
             let decrypt = ["decrypt", "-f", "-k", "key", "-o", "out", "in.pld"];
             let said = says(&bench, &[&decrypt[..], more].concat());
             let is_warned = said.contains("first copy") && said.contains("rewrap --repair");
-            assert!(is_warned || !more.is_empty(), "{said}");
+            assert!(is_warned, "{said}");
             assert_eq!(bench.read("out"), text(LEN));
         }
         let run = bench.run(&["verify", "-k", "key", "in.pld"]);
         assert_eq!(run.status.code(), Some(4));
         assert!(run.stderr.contains("its data is complete and unchanged"), "{run:?}");
+        assert!(run.stderr.contains("rewrap --repair"), "{run:?}");
+        let run = bench.run(&["info", "in.pld"]);
+        assert_eq!(run.status.code(), Some(4));
+        assert!(String::from_utf8_lossy(&run.stdout).contains("size:        2000000"), "{run:?}");
+        assert!(run.stderr.contains("is damaged, and the second intact"), "{run:?}");
         let run = bench.run_with_input(&["decrypt", "-k", "key"], &bench.read("in.pld"));
         assert_eq!((run.status.code(), run.stdout.len()), (Some(4), 0));
         assert!(at == 0 || run.stderr.contains("second copy"), "{run:?}");
     }
+    // A file that was cut, which --repair cannot mend.
+    bench.write("in.pld", &whole[..end - 9]);
+    for more in [&[][..], &["--salvage"]] {
+        let decrypt = ["decrypt", "-f", "-k", "key", "-o", "out", "in.pld"];
+        let said = says(&bench, &[&decrypt[..], more].concat());
+        assert!(said.contains("the second copy of the key slots is damaged"), "{said}");
+        assert_eq!(bench.read("out"), text(LEN));
+    }
+    let run = bench.run(&["verify", "-k", "key", "in.pld"]);
+    assert_eq!(run.status.code(), Some(4));
+    assert!(run.stderr.contains("; the file was cut or extended: decrypt it"), "{run:?}");
     // A chunk, and the second copy.
     bench.write("in.pld", &whole[..end - 9]);
     flip(&bench, "in.pld", 5000);
@@ -198,6 +214,9 @@ fn exactly_the_new_slots() {
     for sequence in 2..4 {
         let said = says(&bench, &args);
         assert!(said.contains("to lock someone out, encrypt again"), "{said}");
+        let removed = if sequence == 2 { "key, key, passphrase" } else { "key" };
+        let changes = format!("note: \"in.pld\": removed: {removed}; added: key\n");
+        assert!(said.contains(&changes), "{said}");
         assert_eq!(who_opens(&bench), [false, false, true, false]);
         assert!(slots(&bench, "in.pld").contains(&format!("sequence:    {sequence}\n")));
     }
@@ -213,12 +232,43 @@ fn exactly_the_new_slots() {
 #[test]
 fn added_once() {
     let bench = bench();
-    for _ in 0..2 {
+    for said in ["note: \"in.pld\": added: key\n", ""] {
         let args = ["rewrap", "--key=bob", "--add", "--to-key=eve", "in.pld"];
-        assert_eq!(says(&bench, &args), "");
+        assert_eq!(says(&bench, &args), said);
         assert_eq!(who_opens(&bench), [true; 4]);
         assert!(!slots(&bench, "in.pld").contains("slot 5"));
     }
+}
+
+#[test]
+fn one_slot_removed() {
+    let bench = bench();
+    // One leaves, one joins, and nobody types the passphrase that stays.
+    let args = ["rewrap", "--key=key", "--remove=2", "--to-key=eve", "in.pld"];
+    let said = says(&bench, &args);
+    assert!(said.starts_with("note: \"in.pld\": removed: key; added: key\n"), "{said}");
+    assert!(said.contains("to lock someone out, encrypt again"), "{said}");
+    assert_eq!(who_opens(&bench), [true, false, true, true]);
+    let said = says(&bench, &["rewrap", "--key=eve", "--remove=1", "--remove=2", "in.pld"]);
+    assert!(said.starts_with("note: \"in.pld\": removed: key, passphrase\n"), "{said}");
+    assert_eq!(who_opens(&bench), [false, false, true, false]);
+
+    // A slot that is not there, the own slot, the last one.
+    let file = bench.read("in.pld");
+    bench.fails(&["rewrap", "--key=eve", "--remove=2", "in.pld"], 2, "has no slot 2");
+    bench.fails(&["rewrap", "--key=eve", "--remove=0", "in.pld"], 2, "0 is not in 1..=255");
+    let own = ["rewrap", "--key=eve", "--remove=1", "in.pld"];
+    bench.fails(&own, 1, "would not open it afterwards");
+    bench.fails(&[&own[..], &["--to-key=bob"]].concat(), 1, "would not open it afterwards");
+    bench.fails(&[&own[..], &["--force"]].concat(), 1, "nobody could open the file");
+    assert!(bench.read("in.pld") == file);
+    says(&bench, &[&own[..], &["--to-key=bob", "--key=bob"]].concat());
+    assert_eq!(who_opens(&bench), [false, true, false, false]);
+
+    // Numbers are certain only if both copies are the same.
+    flip(&bench, "in.pld", 200);
+    let args = ["rewrap", "--key=bob", "--remove=1", "--to-key=key", "--force", "in.pld"];
+    bench.fails(&args, 4, "are not the same");
 }
 
 #[test]
@@ -272,14 +322,18 @@ fn an_interrupted_change() {
     let run = bench.run(&["slots", "in.pld"]);
     assert!(String::from_utf8_lossy(&run.stdout).contains("they differ"), "{run:?}");
     assert_eq!(bench.run(&["verify", "-k", "bob", "in.pld"]).status.code(), Some(4));
-    for (key, open) in [("bob", [true, true, false, true]), ("eve", [false, false, true, false])] {
+    for (key, open, removed) in [
+        ("bob", [true, true, false, true], "key"),
+        ("eve", [false, false, true, false], "key, key, passphrase"),
+    ] {
         bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
         says(&bench, &["cat", "-k", key, "--tail=9", "in.pld"]);
         let said = says(&bench, &["decrypt", "-f", "-k", key, "-o", "out", "in.pld"]);
         assert!(said.contains("a change was interrupted"), "{said}");
         assert_eq!(bench.read("out"), text(LEN));
         assert_eq!(bench.run(&["verify", "-k", key, "in.pld"]).status.code(), Some(4));
-        assert_eq!(says(&bench, &["rewrap", "--repair", "-k", key, "in.pld"]), "");
+        let said = says(&bench, &["rewrap", "--repair", "-k", key, "in.pld"]);
+        assert_eq!(said, format!("note: \"in.pld\": removed: {removed}\n"));
         assert_eq!(who_opens(&bench), open);
     }
 }
@@ -294,7 +348,8 @@ fn slots_that_need_a_larger_file() {
         args.push(format!("--to-key={key}"));
     }
     args.push("in.pld".into());
-    assert_eq!(says(&bench, &args.iter().map(String::as_str).collect::<Vec<_>>()), "");
+    let said = says(&bench, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(said, format!("note: \"in.pld\": added: {}\n", ["key"; 50].join(", ")));
     assert_eq!(bench.read("in.pld").len(), 2 * 16384 + LEN + 2 * 36);
     assert_eq!(who_opens(&bench), [true, true, false, true]);
     assert!(opens(&bench, "--key=key49"));

@@ -167,11 +167,72 @@ fn what_changed_is_done_again() {
     // A file that was edited after it was decrypted stays.
     bench.write("back/a/two", "edited");
     let counts = "decrypted: 0, up to date: 6, kept because the output is newer: 1";
-    ends(&bench, &to(&DECRYPT, "back", &["--skip-existing"]), 0, counts, &[]);
+    let says = ["warning: \"back/a/two\" is newer than its source and was kept"];
+    ends(&bench, &to(&DECRYPT, "back", &["--skip-existing"]), 2, counts, &says);
     assert_eq!(bench.read("back/a/two"), b"edited");
     let counts = "decrypted: 5, up to date: 2";
     ends(&bench, &to(&DECRYPT, "back", &["--force"]), 0, counts, &[]);
     assert_eq!(listing(&bench.path("back")), listing(&bench.path("tree")));
+}
+
+#[test]
+fn a_length_tells_too() {
+    let bench = planted();
+    let date = |name: &str| bench.path(name).metadata().unwrap().modified().unwrap();
+    let encrypt = to(&ENCRYPT, "sealed", &["--skip-existing", "--slots"]);
+    let decrypt = to(&DECRYPT, "back", &["--skip-existing"]);
+    ends(&bench, &encrypt, 0, "encrypted: 4, symbolic links copied: 2", &[]);
+    ends(&bench, &encrypt, 0, "encrypted: 0, up to date: 6", &[]);
+    assert!(bench.run(&decrypt).status.success());
+    // Other bytes of one length with the same date are not noticed, but a file that was cut is.
+    for (name, args, counts) in [
+        ("sealed/a/two.pld", &encrypt, "encrypted: 1, up to date: 5"),
+        ("back/a/two", &decrypt, "decrypted: 1, up to date: 5"),
+    ] {
+        let (whole, modified) = (bench.read(name), date(name));
+        bench.write(name, &whole[..whole.len() - 1]);
+        File::open(bench.path(name)).unwrap().set_modified(modified).unwrap();
+        let run = bench.run(args);
+        assert!(run.status.success() && run.stderr.contains(counts), "{name}: {run:?}");
+        assert_eq!((bench.read(name).len(), date(name)), (whole.len(), modified));
+    }
+    let one = ["encrypt", "-k", "key", "--skip-existing", "tree/one"];
+    bench.write("tree/one.pld", "");
+    File::open(bench.path("tree/one.pld")).unwrap().set_modified(date("tree/one")).unwrap();
+    bench.ok(&one);
+    assert_eq!(bench.ok(&["decrypt", "-k", "key", "-o", "-", "tree/one.pld"]), text(0));
+}
+
+#[test]
+fn what_lost_its_source() {
+    let bench = planted();
+    let again = to(&ENCRYPT, "sealed", &["--skip-existing"]);
+    let back = to(&DECRYPT, "back", &["--skip-existing"]);
+    assert!(bench.run(&again).status.success() && bench.run(&back).status.success());
+    // One is deleted, one renamed, and one becomes a directory.
+    fs::remove_file(bench.path("tree/one")).unwrap();
+    fs::rename(bench.path("tree/a/link"), bench.path("tree/a/new")).unwrap();
+    fs::remove_file(bench.path("tree/a/two")).unwrap();
+    fs::create_dir(bench.path("tree/a/two")).unwrap();
+    bench.write("sealed/.palladion-0123456789abcdef.tmp", "");
+    let says = [
+        "warning: \"sealed/a/two.pld\" and \"sealed/a/two\" cannot both be decrypted",
+        "note: without a source, and kept: 3 (\"sealed/a/link\", \"sealed/a/two.pld\", \
+         \"sealed/one.pld\")",
+    ];
+    let counts = "encrypted: 0, up to date: 3, symbolic links copied: 1";
+    ends(&bench, &again, 0, counts, &says);
+    for name in ["a/link", "a/two.pld", "one.pld", ".palladion-0123456789abcdef.tmp"] {
+        fs::remove_file(bench.path("sealed").join(name)).unwrap();
+    }
+    ends(&bench, &again, 0, "encrypted: 0, up to date: 4", &[]);
+    // The way back.
+    let run = bench.run(&back);
+    let says = "and kept: 3 (\"back/a/link\", \"back/a/two\", \"back/one\")\n";
+    assert!(run.stderr.contains(says), "{run:?}");
+    // What --rm deletes is no source that was lost.
+    let rm = to(&DECRYPT, "new", &["--rm"]);
+    ends(&bench, &rm, 0, "decrypted: 2, symbolic links copied: 2", &[]);
 }
 
 #[test]
@@ -283,7 +344,7 @@ fn what_cannot_be_done() {
     bench.write("tree/.palladion-0123456789abcdef.tmp", "");
     let says = [
         "error: \"tree/key\" holds the key",
-        "error: 1 file already ends in .pld and was passed over",
+        "error: 1 file already ends in .pld and was passed over: \"tree/x.pld\"",
     ];
     let counts = "encrypted: 4, failed: 1, symbolic links copied: 2, \
                   unfinished .palladion-*.tmp left out: 1";

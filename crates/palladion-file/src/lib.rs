@@ -116,7 +116,7 @@ pub use kdf::{KdfLimits, KdfParams};
 pub use mac::Mac;
 pub use master_key::MasterKey;
 pub use palladion::{Algorithm, UnknownAlgorithm};
-pub use passphrase::Passphrase;
+pub use passphrase::{Mistaken, Passphrase};
 pub use read_at::ReadAt;
 pub use salvage::Salvaged;
 pub use secret::{OwnedSecret, Secret};

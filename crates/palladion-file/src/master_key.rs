@@ -12,7 +12,7 @@ use crate::error::{Error, KeyFileError};
 
 /// In bytes. A longer file is something else.
 const LONGEST_KEY_FILE: usize = 64 << 10;
-const KEY_FILE_PREFIX: &str = "palladion-key-1:";
+pub(crate) const KEY_FILE_PREFIX: &str = "palladion-key-1:";
 /// Begins the comment after the key, which ends with the key's fingerprint. Older readers ignore
 /// it.
 const CHECK_PREFIX: &str = "# check: ";

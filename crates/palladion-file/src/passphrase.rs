@@ -9,7 +9,7 @@ use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use crate::error::Error;
 use crate::kdf::KdfParams;
-use crate::master_key::MasterKey;
+use crate::master_key::{KEY_FILE_PREFIX, MasterKey};
 
 /// A passphrase: any bytes, taken as they are (no Unicode normalisation). Wiped on drop. Encryption
 /// refuses an empty one with [`Error::EmptyPassphrase`].
@@ -108,6 +108,70 @@ impl Passphrase {
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
+
+    /// Returns what it is in truth, if it is the first line of a key or of a file for age. For
+    /// those who encrypt: a public key as the passphrase would let everyone open the file who has
+    /// it. Encryption itself does not refuse it, and to open a file, any passphrase may be right.
+    ///
+    /// ```
+    /// use palladion_file::{Mistaken, Passphrase};
+    ///
+    /// assert_eq!(Passphrase::new("age1ql3z7hjy").mistaken(), Some(Mistaken::Recipient));
+    /// assert_eq!(Passphrase::new("age, ever so slowly").mistaken(), None);
+    /// ```
+    #[must_use]
+    pub fn mistaken(&self) -> Option<Mistaken> {
+        let begins = |start: &&str| {
+            let own = self.bytes.get(..start.len());
+            own.is_some_and(|own| own.ct_eq(start.as_bytes()).into())
+        };
+        let find =
+            |(what, starts): &(Mistaken, &[&str])| starts.iter().any(begins).then_some(*what);
+        MISTAKEN.iter().find_map(find)
+    }
+}
+
+/// What people take for a passphrase by mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mistaken {
+    /// A master key, as it is in its file.
+    Key,
+    /// A secret key of age or SSH, or the first line of its file.
+    Identity,
+    /// A public key of age or SSH.
+    Recipient,
+}
+
+/// How they begin.
+const MISTAKEN: [(Mistaken, &[&str]); 3] = [
+    (Mistaken::Key, &[KEY_FILE_PREFIX]),
+    (
+        Mistaken::Identity,
+        &[
+            "AGE-SECRET-KEY-",
+            "AGE-PLUGIN-",
+            "# public key: age1",
+            "# created: ",
+            "age-encryption.org/v1",
+            "-----BEGIN ",
+        ],
+    ),
+    (
+        Mistaken::Recipient,
+        &["age1", "ssh-ed25519 ", "ssh-rsa ", "ssh-dss ", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"],
+    ),
+];
+
+/// Says it with an article.
+impl fmt::Display for Mistaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mistaken::Key => "a key",
+            Mistaken::Identity => "an identity",
+            Mistaken::Recipient => "a recipient",
+        })
+    }
 }
 
 /// Does the work on another thread, which is left alone with it if the caller is interrupted.
@@ -171,6 +235,22 @@ mod tests {
         assert!(Passphrase::new("one") == Passphrase::new("one"));
         for other in ["", "on", "One", "one\0"] {
             assert!(Passphrase::new("one") != Passphrase::new(other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn mistaken() {
+        let mistaken = |text: &str| Passphrase::new(text).mistaken();
+        let key = MasterKey::from([7; 32]).to_key_file();
+        assert_eq!(mistaken(&key), Some(Mistaken::Key));
+        for text in ["AGE-SECRET-KEY-1QQ", "-----BEGIN OPENSSH PRIVATE KEY-----"] {
+            assert_eq!(mistaken(text), Some(Mistaken::Identity), "{text}");
+        }
+        for text in ["age1", "age1pq1x", "ssh-ed25519 AAAA", "sk-ssh-ed25519@openssh.com AAAA"] {
+            assert_eq!(mistaken(text), Some(Mistaken::Recipient), "{text}");
+        }
+        for text in ["", "age", "Age1", " age1", "ssh-agent of mine", "palladion", "# public key"] {
+            assert_eq!(mistaken(text), None, "{text}");
         }
     }
 
