@@ -106,7 +106,9 @@ fn with_better_tips(mut error: clap::Error) -> clap::Error {
         .then(|| format!("to name the file, use '-o {arg}'").into());
     if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
         tips.retain(|tip| !is_option || !tip.to_string().contains("' as a value, use '"));
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
     }
     if let Some(tip) = own {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
