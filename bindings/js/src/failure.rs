@@ -44,8 +44,11 @@ impl Failure {
                 F::WrongPassphrase => "WRONG_PASSPHRASE",
                 F::NeedsKey => "NEEDS_KEY",
                 F::NeedsPassphrase => "NEEDS_PASSPHRASE",
+                F::Bound => "BOUND",
+                F::NotBound => "NOT_BOUND",
+                F::WrongPlace => "WRONG_PLACE",
                 F::KdfTooCostly { .. } => "KDF_TOO_COSTLY",
-                F::EmptyPassphrase => "WRONG_LENGTH", // as the package says itself
+                F::EmptyPassphrase | F::EmptyPlace => "WRONG_LENGTH", // as the package says itself
                 F::KdfMemory => "KDF_MEMORY",
                 F::Truncated { .. } => "TRUNCATED",
                 F::Damaged { .. } => "DAMAGED",

@@ -37,19 +37,24 @@ pub(crate) fn open_any(
     Ok(chunks.open(number, first(chunk, len)?)?.len() as u32)
 }
 
-/// Takes the secrets in `len` bytes of the data, and wipes these. Before each passphrase comes its
-/// length, and before each master key `u32::MAX`.
+/// Marks the length of a place.
+const PLACE: u32 = 1 << 31;
+
+/// Takes the secrets in `len` bytes of the data, and the place if there is one, and wipes these.
+/// Before each passphrase comes its length, before the place its length with a mark, and before
+/// each master key `u32::MAX`.
 fn take_secrets(scratch: &mut Scratch, at: usize, len: u32) -> Result<Keyring, Failure> {
     let bytes = first(&mut scratch.data[at..], len)?;
     let (mut keyring, mut rest) = (Keyring::default(), &*bytes);
-    while let Some((len, after)) = rest.split_first_chunk() {
-        let len = u32::from_le_bytes(*len);
-        let is_key = len == u32::MAX;
-        let len = if is_key { 32 } else { len as usize };
+    while let Some((mark, after)) = rest.split_first_chunk() {
+        let mark = u32::from_le_bytes(*mark);
+        let is_key = mark == u32::MAX;
+        let len = if is_key { 32 } else { (mark & !PLACE) as usize };
         let (secret, after) = after.split_at_checked(len).ok_or(Failure::Argument)?;
         rest = after;
         keyring = match <[u8; 32]>::try_from(secret) {
             Ok(key) if is_key => keyring.key(MasterKey::from(key)),
+            _ if mark >= PLACE => keyring.bind(secret),
             _ => keyring.passphrase(Passphrase::new(secret)),
         };
     }

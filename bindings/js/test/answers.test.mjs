@@ -14,6 +14,7 @@ const CODES = {
     'unsupported-version': 'UNSUPPORTED_VERSION', 'unsupported-header': 'UNSUPPORTED_HEADER',
     'needs-key': 'NEEDS_KEY', 'needs-passphrase': 'NEEDS_PASSPHRASE', damaged: 'DAMAGED',
     'too-costly': 'KDF_TOO_COSTLY', 'wrong-key': 'WRONG_KEY', 'trailing-data': 'TRAILING_DATA',
+    bound: 'BOUND', 'not-bound': 'NOT_BOUND', 'wrong-place': 'WRONG_PLACE',
 };
 const wordOf = (code) =>
     code === 'WRONG_PASSPHRASE' ? 'wrong-key' : Object.keys(CODES).find((w) => CODES[w] === code);
@@ -25,7 +26,9 @@ for (const [kind, name, ...words] of lines('file-answers')) {
     if (kind === 'key') secrets.key = { key: unhex(name) };
     if (kind === 'passphrase') secrets.passphrase = { passphrase: [name, ...words].join(' ') };
     if (kind === 'bytes') named[name] = unhex(words[0]);
-    if (kind !== 'file') continue;
+    if (kind !== 'file' && kind !== 'bound') continue;
+    const place = kind === 'bound' ? words.splice(1, 1)[0] : '-';
+    const bind = place === '-' ? undefined : unhex(place);
     const [secret, start, middle, chunks, ...pieces] = words;
     const parts = pieces.map((piece) => {
         if (piece.startsWith('=')) return unhex(piece.slice(1));
@@ -33,7 +36,7 @@ for (const [kind, name, ...words] of lines('file-answers')) {
         return named[name].subarray(Number(from ?? 0), to ? Number(to) : undefined);
     });
     const bytes = Buffer.concat(parts);
-    files.push({ name, secret: secrets[secret], start, middle, chunks, bytes });
+    files.push({ name, secret: { ...secrets[secret], bind }, start, middle, chunks, bytes });
 }
 
 const plain = (from, to) => Uint8Array.from({ length: to - from }, (_, i) => (from + i) % 251);
@@ -51,6 +54,7 @@ async function answer(call, good = () => 'ok') {
 
 test('readers from the start', async () => {
     assert(files.length > 100);
+    assert(files.filter(({ secret }) => secret.bind).length > 20);
     for (const { name, secret, start, bytes } of files) {
         const [word, count] = start.split(':');
         const whole = await answer(() => decryptFile(bytes, secret), (text) => {

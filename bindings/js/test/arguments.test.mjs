@@ -80,6 +80,8 @@ const calls = {
     'encryptFile, key': (it) => aegis.encryptFile(message, { key: it }),
     'encryptFile, passphrase': (it) =>
         aegis.encryptFile(message, { passphrase: it, kdf: cheap }),
+    'encryptFile, bind': (it) => aegis.encryptFile(message, { key, bind: it }),
+    'decryptFile, bind': (it) => aegis.decryptFile(file, { key, bind: it }),
     'decryptFile, file': (it) => aegis.decryptFile(it, { key }),
     'decryptFile, key': (it) => aegis.decryptFile(file, { key: it }),
     'decryptFile, passphrase': (it) => aegis.decryptFile(withPassphrase, { passphrase: it }),
@@ -151,6 +153,8 @@ test('bytes that are taken away while the options are read', () => {
             (it, then) => aegis.encryptFile(message, { key: it, get chunkSize() { then(); } })],
         ['encryptFile, passphrase', 32,
             (it, then) => aegis.encryptFile(message, { passphrase: it, get kdf() { then(); } })],
+        ['encryptFile, bind', 32,
+            (it, then) => aegis.encryptFile(message, { key, bind: it, get kdf() { then(); } })],
         ['decryptFile, file', file.length,
             (it, then) => aegis.decryptFile(it, { key, get limits() { then(); } })],
         ['decryptFile, key', 32,
@@ -434,13 +438,13 @@ test('a secret that is missing, and a passphrase that nobody could type', () => 
     assert.deepEqual(aegis.decryptFile(sealed, { passphrase: whole.passphrase }), message);
 });
 
-test('the caller may wipe a secret once a call has returned', async () => {
+test('the caller may wipe a secret and a place once a call has returned', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'palladion-js-'));
     const at = (name) => join(folder, name);
     const kdf = cheap;
     const sealed = {
-        key: aegis.encryptFile(message, { key }),
-        passphrase: aegis.encryptFile(message, { passphrase: key, kdf }),
+        key: aegis.encryptFile(message, { key, bind: key }),
+        passphrase: aegis.encryptFile(message, { passphrase: key, kdf, bind: key }),
     };
     for (const file of ['key', 'passphrase']) writeFileSync(at(file), sealed[file]);
     writeFileSync(at('plain'), message);
@@ -472,11 +476,11 @@ test('the caller may wipe a secret once a call has returned', async () => {
     };
     for (const name of ['key', 'passphrase']) {
         const later = (call) => (key) => {
-            const promise = call({ [name]: key });
+            const promise = call({ [name]: key, bind: key });
             return () => promise;
         };
         const encrypts = name === 'key' ? {} : { kdf };
-        const open = async (file) => aegis.decryptFile(await file, { [name]: key });
+        const open = async (file) => aegis.decryptFile(await file, { [name]: key, bind: key });
         const to = async (call, from, secret) => {
             await call(at(from), at('to'), { ...secret, overwrite: true });
             return new Uint8Array(readFileSync(at('to')));

@@ -71,6 +71,16 @@ const withPassphrase = unhex(
         'f302fdc53026d77e271551064ec4',
 );
 
+const bound = unhex(
+    '89504c440d0a1a0a0105001450000000808182838485868788898a8b8c8d8e8f9091929394959697' +
+    '98999a9b9c9d9e9f00000000000000000000000090173ea9' +
+        'a3891ed36803f573646de253e553ebcad769d36cd8db4bf27b651f0ffbe33dcea7874c724626996f' +
+        '2106c6597c4b54176ba26118266b85e232ae5f9c12e34fab' +
+        '12000080a85e0d322db81a49f787c7a55e6384a8775de45cdc439a0e7e76748ba4c7617e403f3aa0' +
+        'a1e270ea68777de7e054cb065aa5',
+);
+const place = 'reports/2026/january';
+
 test('the files of the format\'s description', () => {
     assert.equal(text(decryptFile(oneChunk, { key })), hello);
     assert.equal(decryptFile(empty, { key }).length, 0);
@@ -80,6 +90,93 @@ test('the files of the format\'s description', () => {
     );
     assert.equal(needsPassphrase(oneChunk), false);
     assert.equal(needsPassphrase(withPassphrase), true);
+    assert.equal(text(decryptFile(bound, { key, bind: place })), hello);
+    assert.equal(needsPassphrase(bound), false);
+});
+
+const old = globalThis.crypto ? false : 'Node 18 has its random bytes in a module';
+
+test('with its salt, a new file has the bytes of the description', { skip: old }, () => {
+    const options = { key, chunkSize: 1 << 20 };
+    crypto.getRandomValues = (array) => (array.set(oneChunk.subarray(16, 48)), array);
+    try {
+        for (const none of [{}, { bind: undefined }])
+            assert.equal(hex(encryptFile(bytes(hello), { ...options, ...none })), hex(oneChunk));
+        for (const bind of [place, bytes(place), bytes(place).buffer])
+            assert.equal(hex(encryptFile(bytes(hello), { ...options, bind })), hex(bound));
+    } finally {
+        delete crypto.getRandomValues;
+    }
+});
+
+test('files that are bound to a place', async () => {
+    const readers = [
+        async (file, options) => decryptFile(file, options),
+        decryptFileAsync,
+        async (file, options) => (await through(decryptStream(options), file, [50])).whole,
+        async (file, options) => {
+            const open = await openFile(file, options);
+            const whole = await open.read();
+            open.close();
+            return whole;
+        },
+    ];
+    for (const secret of [{ key }, { passphrase: 'x' }]) {
+        const costs = secret.key ? {} : { kdf: cheap };
+        const [one, other] = ['café', new Uint8Array(65536)];
+        const make = (bind) => ({ ...secret, ...costs, bind });
+        const files = [
+            encryptFile(bytes('one'), make(one)),
+            await encryptFileAsync(bytes('one'), make(bytes(one))),
+            (await through(encryptStream(make(one)), bytes('one'), [2])).whole,
+        ];
+        const swapped = encryptFile(bytes('other'), make(other));
+        const unbound = encryptFile(bytes('unbound'), make(undefined));
+        for (const read of readers) {
+            for (const file of files) {
+                for (const bind of [one, bytes(one)])
+                    assert.equal(text(await read(file, { ...secret, bind })), 'one');
+            }
+            assert.equal(text(await read(swapped, { ...secret, bind: other })), 'other');
+            for (const [file, bind, code, message] of [
+                [swapped, one, 'WRONG_PLACE', /bound to another place.+swapped/],
+                // Text is not normalised.
+                [files[0], one.normalize('NFD'), 'WRONG_PLACE', /another place/],
+                [files[0], undefined, 'BOUND', /none was given/],
+                [unbound, one, 'NOT_BOUND', /is not bound/],
+            ])
+                await assert.rejects(read(file, { ...secret, bind }), { code, message });
+            // A wrong key is one whatever the place.
+            const wrong = secret.key ? { key: noise(32) } : { passphrase: 'y' };
+            const code = secret.key ? 'WRONG_KEY' : 'WRONG_PASSPHRASE';
+            for (const bind of [one, other])
+                await assert.rejects(read(files[0], { ...wrong, bind }), { code });
+        }
+        assert.match(failure(() => decryptFile(swapped, { ...secret, bind: one })).hint, /moved/);
+        const several = { key: [noise(32), key], passphrase: ['y', 'x'], bind: one };
+        assert.equal(text(decryptFile(files[0], several)), 'one');
+        assert.equal(code(() => decryptFile(swapped, several)), 'WRONG_PLACE');
+    }
+    for (const [bind, expected, message] of [
+        ['', 'WRONG_LENGTH', /^the place in the option "bind" must not be empty$/],
+        [new Uint8Array(0), 'WRONG_LENGTH', /must not be empty/],
+        ['x'.repeat(65537), 'WRONG_LENGTH', /at most 65536 bytes/],
+        ['x\udd11', 'WRONG_VALUE', /half of a character/],
+        [null, 'WRONG_TYPE', /"bind" must be .+ not null/],
+        [5, 'WRONG_TYPE', /"bind" must be .+ not a number/],
+    ]) {
+        for (const call of [
+            () => encryptFile(bytes(hello), { key, bind }),
+            () => decryptFile(oneChunk, { key, bind }),
+            () => encryptStream({ key, bind }),
+            () => decryptStream({ key, bind }),
+        ]) {
+            const error = failure(call);
+            assert.equal(error.code, expected);
+            assert.match(error.message, message);
+        }
+        await assert.rejects(openFile(oneChunk, { key, bind }), { code: expected });
+    }
 });
 
 test('files of all algorithms and lengths, in pieces of all lengths', async () => {
@@ -550,6 +647,14 @@ test(
                 path('ours.pld'),
             );
             assert.equal(readFileSync(path('ours'), 'utf8'), hello);
+            // Files that are bound to a place.
+            const bind = 'notes/café';
+            const [name, secret] = [path('bound.pld'), ['--bind', bind, '-k', path('my.key')]];
+            writeFileSync(name, encryptFile(bytes(hello), { key: keyFile, bind }));
+            palladion('decrypt', '-f', ...secret, '-o', path('ours'), name);
+            assert.equal(readFileSync(path('ours'), 'utf8'), hello);
+            palladion('encrypt', '-f', ...secret, '-o', name, path('ours'));
+            assert.equal(text(decryptFile(readFileSync(name), { key: keyFile, bind })), hello);
         } finally {
             rmSync(folder, { recursive: true });
         }

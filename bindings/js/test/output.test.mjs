@@ -39,6 +39,17 @@ function inFolder(name, left, run) {
 }
 const same = (path, bytes) => assert(Buffer.compare(readFileSync(path), bytes) === 0);
 
+inFolder('files that are bound to a place', ['a', 'b', 'a.pld', 'b.pld'], async (at) => {
+    for (const bind of ['a', 'b'])
+        await encryptFileTo(at('plain'), at(`${bind}.pld`), { key, bind });
+    await decryptFileTo(at('a.pld'), at('a'), { key, bind: new Uint8Array([0x61]) });
+    same(at('a'), plain);
+    writeFileSync(at('b'), 'old');
+    const swapped = decryptFileTo(at('a.pld'), at('b'), { key, bind: 'b', overwrite: true });
+    await assert.rejects(swapped, { code: 'WRONG_PLACE' });
+    same(at('b'), Buffer.from('old'));
+});
+
 inFolder('every source and name of a target', ['made', 'opened'], async (at) => {
     for (const source of [
         at('plain'),

@@ -26,7 +26,7 @@ const needs = [
 ];
 
 test('the README\'s examples', { skip }, () => {
-    assert.equal(examples.length, 10);
+    assert.equal(examples.length, 11);
     // Write them beside this file, so that they find the package.
     const folder = mkdtempSync(join(here, 'readme-'));
     try {

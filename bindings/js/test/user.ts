@@ -46,6 +46,12 @@ encryptStream({ key: [key] });
 decryptStream({ key: [key, 'palladion-key-1:'], passphrase: ['x', key] });
 // @ts-expect-error: a key or a passphrase
 decryptStream({});
+encryptStream({ key, bind: 'a place' });
+decryptStream({ passphrase: ['x'], bind: new ArrayBuffer(3) });
+// @ts-expect-error: a file has one place
+decryptStream({ key, bind: ['a place'] });
+// @ts-expect-error: a place alone
+encryptStream({ bind: 'a place' });
 
 const streams: ReadableStream<Uint8Array> = new Blob([sealed])
     .stream()
@@ -68,8 +74,9 @@ await openFile('https://a.b/c', { key, fetch: { headers: { a: 'b' }, credentials
 await openFile({ size: 5, read: async (start, end) => sealed.subarray(start, end) }, { key });
 // @ts-expect-error: a key or a passphrase
 await openFile(sealed, {});
+await openFile(sealed, { key, bind: 'a place' });
 await encryptFileAsync(key, { key, signal: new AbortController().signal });
-await encryptFileTo(new Blob([key]), 'f', { key });
+await encryptFileTo(new Blob([key]), 'f', { key, bind: key });
 // @ts-expect-error: no source
 await openFile(5, { key });
 

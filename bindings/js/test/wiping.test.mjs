@@ -38,9 +38,11 @@ function places(secret) {
     });
 }
 
-/** The key of a file with a master key. */
-function fileKey(file, master) {
-    const info = Buffer.concat([Buffer.from('palladion file v1'), file.subarray(0, 64)]);
+/** The key of a file with a master key, which may be bound to a place. */
+function fileKey(file, master, place) {
+    const parts = place ? ['palladion place v1', 60, place] : ['palladion file v1', 64, ''];
+    const [label, length, end] = parts;
+    const info = Buffer.concat([Buffer.from(label), file.subarray(0, length), Buffer.from(end)]);
     return hkdfSync('sha256', master, file.subarray(16, 48), info, 32);
 }
 
@@ -91,6 +93,16 @@ test('calls for files leave nothing behind', { skip }, async () => {
         const more = [4, 5, 6, 7, 8, 9].map((seed) => noise(32, seed));
         aegis.decryptFile(file, { key: [...more, key], passphrase });
         checkWiped('decryptFile with several secrets', { ...secrets, more: more[0], passphrase });
+
+        const bind = 'a place';
+        const bound = aegis.encryptFile(text, { key, algorithm, chunkSize, bind });
+        const keys = { 'file key': fileKey(bound, key, bind), 'unused key': fileKey(bound, key) };
+        const its = { ...secrets, ...keys };
+        checkWiped('encryptFile to a place', its);
+        aegis.decryptFile(bound, { key, bind });
+        checkWiped('decryptFile of a place', its);
+        assert.equal(code(() => aegis.decryptFile(bound, { key, bind: 'x' })), 'WRONG_PLACE');
+        checkWiped('decryptFile of another place', its);
 
         const open = await aegis.openFile(file, { key });
         await open.read(100, 3000);

@@ -16,24 +16,42 @@ import { randomBytes } from './random.js';
 import type { FileTransform, Signal } from './types.js';
 import { checkSignal, until } from './waiting.js';
 
+/** The place that a file is bound to. */
+export interface Binding {
+    /**
+     * Says which file is meant, such as its path, a version or a customer: a string, which is used
+     * as UTF-8, or bytes, from 1 to 65536 of them. The file does not contain it: readers must pass
+     * the same. Without this option, or with `undefined`, a new file is not bound.
+     *
+     * The errors of readers are `WRONG_PLACE` if the file was moved or swapped, `BOUND` if it is
+     * bound and the option is missing, and `NOT_BOUND` if it is not bound and the option is there.
+     */
+    bind?: BytesLike | string;
+}
+
 /**
  * The secret of a new file: a master key, as 32 bytes or the text of a key file, or a passphrase,
- * as a string or bytes.
+ * as a string or bytes. With it goes the place of the file, if it is bound to one.
  */
-export type Secret =
-    | { key: BytesLike | string; passphrase?: undefined }
-    | { passphrase: BytesLike | string; key?: undefined };
+export type Secret = Binding &
+    (
+        | { key: BytesLike | string; passphrase?: undefined }
+        | { passphrase: BytesLike | string; key?: undefined }
+    );
 
 /** One of these, or a list of them. */
 type Several = BytesLike | string | readonly (BytesLike | string)[];
 
 /**
  * The secrets that may open a file: one or more keys, one or more passphrases, or both. To change
- * keys, encrypt with the new one, and decrypt with `key: [newKey, oldKey]`.
+ * keys, encrypt with the new one, and decrypt with `key: [newKey, oldKey]`. With them goes the
+ * place that the file must be bound to, if any.
  */
-export type Secrets =
-    | { key: Several; passphrase?: Several | undefined }
-    | { passphrase: Several; key?: undefined };
+export type Secrets = Binding &
+    (
+        | { key: Several; passphrase?: Several | undefined }
+        | { passphrase: Several; key?: undefined }
+    );
 
 /** The cost of Argon2id for a passphrase. The lower it is, the faster others can guess passphrases:
  * stay with the default unless tests or a small machine need less.
@@ -89,20 +107,20 @@ export const HEADER = 128;
 export const FRAME = 4;
 export const TAG = 32;
 const MAX_U32 = 2 ** 32 - 1;
-/** The longest passphrase, in bytes. */
-const MAX_PASSPHRASE = 65536;
-/** The most bytes of several secrets. */
-const MAX_SECRETS = 3 * MAX_PASSPHRASE;
+/** The longest passphrase, and the longest place, in bytes. */
+const MAX_TEXT = 65536;
+/** The most bytes of several secrets and a place. */
+const MAX_SECRETS = 3 * MAX_TEXT;
 
 /** The bytes of a caller's key. */
 function masterKey(key: BytesLike | string): Uint8Array {
     return typeof key === 'string' ? parseKey(key) : exactly(key, 32, 'master key');
 }
 
-/** Checks the options of a file: a secret and `others`. */
+/** Checks the options of a file: a secret, a place and `others`. */
 export function fileOptions<Options extends Secrets>(options: Options, others: string[]): Options {
     const given = options ?? {};
-    checkOptions(given, ['key', 'passphrase', ...others]);
+    checkOptions(given, ['key', 'passphrase', 'bind', ...others]);
     return given;
 }
 
@@ -115,7 +133,7 @@ function withLineBreak(error: unknown): unknown {
 
 type Use = 'encrypt' | 'decrypt';
 
-/** Secrets as the module takes them. Whoever has them wipes them. */
+/** Secrets and a place as the module takes them. Whoever has them wipes them. */
 export interface SecretBytes {
     readonly bytes: Bytes;
     /** Whether there is a passphrase among them. */
@@ -125,11 +143,11 @@ export interface SecretBytes {
 }
 
 /**
- * Copies the secrets of a file. Read the other options first: they may be getters, which may take
- * the bytes away.
+ * Copies the secrets and the place of a file. Read the other options first: they may be getters,
+ * which may take the bytes away.
  */
 export function secretBytes(secrets: Secrets, use: Use): SecretBytes {
-    const { key, passphrase } = secrets as { key?: Several; passphrase?: Several };
+    const { key, passphrase, bind } = secrets as { key?: Several; passphrase?: Several } & Binding;
     const both = key !== undefined && passphrase !== undefined;
     if ((key === undefined && passphrase === undefined) || (both && use === 'encrypt')) {
         throw new PalladionError(
@@ -140,23 +158,27 @@ export function secretBytes(secrets: Secrets, use: Use): SecretBytes {
     }
     const keys = each('key', key, use, masterKey);
     const passphrases = each('passphrase', passphrase, use, (one) => passphraseBytes(one, use));
-    const length = [...keys, ...passphrases].reduce((sum, { length }) => sum + 4 + length, 0);
+    const places = bind === undefined ? [] : [placeBytes(bind)];
+    // Before each comes its length, or `MAX_U32` for a key. That of the place has the highest bit.
+    const all = [
+        ...keys.map((one) => [MAX_U32, one] as const),
+        ...passphrases.map((one) => [one.length, one] as const),
+        ...places.map((one) => [2 ** 31 + one.length, one] as const),
+    ];
+    const length = all.reduce((sum, [, { length }]) => sum + 4 + length, 0);
     if (length > MAX_SECRETS) {
         throw new PalladionError(
             'WRONG_LENGTH',
-            `keys and passphrases must have at most ${MAX_SECRETS} bytes together`,
+            `keys, passphrases and the place must have at most ${MAX_SECRETS} bytes together`,
         );
     }
-    // Before each comes its length, or `MAX_U32` for a key.
     const bytes = newOutput(length);
     const numbers = new DataView(bytes.buffer, bytes.byteOffset, length);
     let at = 0;
-    for (const [list, isKey] of [[keys, true], [passphrases, false]] as const) {
-        for (const one of list) {
-            numbers.setUint32(at, isKey ? MAX_U32 : one.length, true);
-            bytes.set(one, at + 4);
-            at += 4 + one.length;
-        }
+    for (const [number, one] of all) {
+        numbers.setUint32(at, number, true);
+        bytes.set(one, at + 4);
+        at += 4 + one.length;
     }
     const cut = passphrases.some((one) => [0x0a, 0x0d].includes(one[one.length - 1]!));
     const explain = cut ? withLineBreak : (error: unknown) => error;
@@ -198,6 +220,37 @@ function each(
     });
 }
 
+/** The bytes of a caller's text, or of bytes in place of it. */
+function textBytes(given: BytesLike | string, what: string): Uint8Array {
+    if (typeof given === 'string' && /\p{Surrogate}/u.test(given)) {
+        throw new PalladionError(
+            'WRONG_VALUE',
+            `the ${what} has half of a character: a surrogate without its other half`,
+            'it was cut within a character, or is not text: bytes are passed as a Uint8Array',
+        );
+    }
+    const bytes =
+        typeof given === 'string'
+            ? // One character more is enough to see that it is too long.
+              new TextEncoder().encode(given.slice(0, MAX_TEXT + 1))
+            : toBytes(given, what);
+    if (bytes.length > MAX_TEXT) {
+        throw new PalladionError('WRONG_LENGTH', `a ${what} must have at most ${MAX_TEXT} bytes`);
+    }
+    return bytes;
+}
+
+/** The bytes of a caller's place. */
+function placeBytes(bind: BytesLike | string): Uint8Array {
+    const bytes = textBytes(bind, 'place in the option "bind"');
+    if (bytes.length > 0) return bytes;
+    throw new PalladionError(
+        'WRONG_LENGTH',
+        'the place in the option "bind" must not be empty',
+        'it is often a variable that is not set',
+    );
+}
+
 /** How keys and recipients begin, which a new file cannot have as its passphrase: as in Rust. */
 const MISTAKEN = [
     ...['palladion-key-1:', 'AGE-SECRET-KEY-', 'AGE-PLUGIN-', '# public key: age1', '# created: '],
@@ -207,24 +260,7 @@ const MISTAKEN = [
 
 /** The bytes of a caller's passphrase. */
 function passphraseBytes(passphrase: BytesLike | string, use: Use): Uint8Array {
-    if (typeof passphrase === 'string' && /\p{Surrogate}/u.test(passphrase)) {
-        throw new PalladionError(
-            'WRONG_VALUE',
-            'the passphrase has half of a character: a surrogate without its other half',
-            'it was cut within a character, or is not text: bytes are passed as a Uint8Array',
-        );
-    }
-    const bytes =
-        typeof passphrase === 'string'
-            ? // One character more is enough to see that it is too long.
-              new TextEncoder().encode(passphrase.slice(0, MAX_PASSPHRASE + 1))
-            : toBytes(passphrase, 'passphrase');
-    if (bytes.length > MAX_PASSPHRASE) {
-        throw new PalladionError(
-            'WRONG_LENGTH',
-            `a passphrase must have at most ${MAX_PASSPHRASE} bytes`,
-        );
-    }
+    const bytes = textBytes(passphrase, 'passphrase');
     if (use === 'encrypt') {
         if (bytes.length === 0)
             throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
