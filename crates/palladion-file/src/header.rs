@@ -236,6 +236,7 @@ impl Header {
         let mut bytes = Self::fields(algorithm, chunk_size, salt);
         let stretched;
         let (kind, ikm) = match secret.keys_and_passphrases() {
+            _ if secret.place().is_some_and(<[u8]>::is_empty) => return Err(Error::EmptyPlace),
             ([key, ..], _) => (SecretKind::Key, key),
             ([], [passphrase, ..]) if passphrase.is_empty() => return Err(Error::EmptyPassphrase),
             ([], [passphrase, ..]) => {
