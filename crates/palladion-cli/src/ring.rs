@@ -32,6 +32,8 @@ pub struct Ring {
     data_is_standard_input: bool,
     /// What a file may make us spend on its passphrase.
     limits: KdfLimits,
+    /// The kind of the secret that was tried last, which opened the file if one did.
+    pub opened: Option<Kind>,
 }
 
 /// What was tried for a file.
@@ -68,6 +70,7 @@ impl Ring {
             asks: given.is_empty() || given.contains(&(Kind::Passphrase, None)),
             data_is_standard_input,
             limits,
+            opened: None,
         })
     }
 
@@ -192,7 +195,12 @@ impl Ring {
                 }
             });
         }
-        let failure = Failure::file(&wrong, sealed.name, output);
+        let mut failure = Failure::file(&wrong, sealed.name, output);
+        if matches!(wrong, Error::NoSlot) && sealed.is_piped {
+            failure = failure
+                .or("name the file: from a pipe, only the first of both copies of its \
+                                  key slots was tried");
+        }
         Err(match self.tried(sealed) {
             Some(tried) => failure.detail(&tried),
             None => failure,
@@ -238,6 +246,8 @@ impl Ring {
         }
         tries.sources += 1;
         let (is_default, at) = (self.is_default, tries.sources - 1);
+        let opened = self.fitting(sealed).nth(at).map(|source| source.kind());
+        self.opened = opened;
         match self.fitting(sealed).nth(at).map(|source| source.secret()) {
             Some(Err(failure)) if !is_default => Err(failure.of_all_files()),
             found => found.transpose(),
