@@ -61,8 +61,25 @@ pub fn run_age(args: &[impl AsRef<OsStr>], input: &[u8]) -> io::Result<Option<Ze
         _ if status.success() => Ok(Some(output)),
         [] => Err(io::Error::other(format!("age failed ({status})"))),
         [error] if error == NO_MATCH => Ok(None),
-        errors => Err(io::Error::other(format!("age: {}", errors.join("; ")))),
+        errors => {
+            let is_wrong = |error: &String| WRONG_PASSPHRASE.iter().any(|end| error.ends_with(end));
+            let kind = match errors.iter().any(is_wrong) {
+                true => WRONG,
+                false => io::ErrorKind::Other,
+            };
+            Err(io::Error::new(kind, format!("age: {}", errors.join("; "))))
+        }
     }
+}
+
+/// How the errors of `age` end if the passphrase of an SSH key, or for a plugin, is wrong.
+const WRONG_PASSPHRASE: [&str; 2] = ["password incorrect", "incorrect passphrase"];
+/// The kind of such an error, which running a program never gives.
+const WRONG: io::ErrorKind = io::ErrorKind::InvalidData;
+
+/// Returns whether a slot failed because a passphrase that `age` asked for is wrong.
+pub fn is_wrong_passphrase(error: &(dyn StdError + 'static)) -> bool {
+    error.downcast_ref().is_some_and(|error: &io::Error| error.kind() == WRONG)
 }
 
 /// What `age` says if a file is for others.

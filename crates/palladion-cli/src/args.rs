@@ -66,6 +66,7 @@ pub enum Command {
     Keygen(KeygenArgs),
     Fingerprint(FingerprintArgs),
     Recipient(RecipientFilesArgs),
+    #[command(short_flag = 'e')]
     Encrypt(EncryptArgs),
     #[command(short_flag = 'd')]
     Decrypt(DecryptArgs),
@@ -201,10 +202,12 @@ pub struct SecretArgs {
     /// program age; can be repeated
     #[arg(short, long = "recipient", value_name = "RECIPIENT")]
     recipients: Vec<String>,
-    /// Encrypt for the recipients in this file, one a line; can be repeated
+    /// Encrypt for the recipients in this file, or - for standard input, one a line, also SSH keys;
+    /// empty lines and those that begin with # are ignored; can be repeated
     #[arg(short = 'R', long = "recipients-file", value_name = "FILE")]
     recipients_files: Vec<PathBuf>,
-    /// Encrypt for the recipients of the identities in this file; can be repeated
+    /// Encrypt for the recipients of the identities in this file, or - for standard input; an SSH
+    /// key must be in a file, and takes the program age; can be repeated
     #[arg(short, long = "identity", value_name = "IDENTITYFILE")]
     identity_files: Vec<PathBuf>,
     /// The key file from keygen, or - for standard input; can be repeated [default:
@@ -293,7 +296,9 @@ pub struct RingArgs {
     /// $PALLADION_KEY_FILE, or ~/.config/palladion/key]
     #[arg(short, long = "key", value_name = "KEYFILE")]
     key_files: Vec<PathBuf>,
-    /// The file of an identity, as keygen --identity or age-keygen makes it; can be repeated
+    /// The file of an identity, as keygen --identity or age-keygen makes it, perhaps encrypted with
+    /// a passphrase, or - for standard input; an SSH key must be in a file, and takes the program
+    /// age; can be repeated
     /// [default: $PALLADION_IDENTITY_FILE, or ~/.config/palladion/identity]
     #[arg(short, long = "identity", value_name = "IDENTITYFILE")]
     identity_files: Vec<PathBuf>,

@@ -14,6 +14,7 @@ use crate::output::Output;
 use crate::progress::{Progress, label};
 use crate::sealed::Sealed;
 use crate::tree::{Found, Tree, is_unfinished};
+use crate::values::Kind;
 
 /// Does the work for each file and commits its output. `work` also gets what progress calls the
 /// file. If it fails for one of several, the others are processed all the same; the status is that
@@ -164,10 +165,10 @@ impl<'a> Batch<'a> {
     }
 
     /// Says what a file with key slots does not prove, in directories only for the first.
-    pub fn note_slots(&mut self, sealed: &Sealed<'_>) {
+    pub fn note_slots(&mut self, sealed: &Sealed<'_>, opened: Option<Kind>) {
         self.counts.slots += usize::from(sealed.head.is_some());
         if self.whole.is_none() || self.counts.slots == 1 {
-            sealed.note_slots();
+            sealed.note_slots(opened);
         }
     }
 

@@ -59,7 +59,7 @@ fn copy(
     let limits = args.ring.kdf_limits();
     let mut reader =
         ring.unlock(sealed, &output.name, |secret| SeekReader::with_limits(secret, &limits, file))?;
-    sealed.note_slots();
+    sealed.note_slots(ring.opened);
     if let Some(threads) = args.threads.threads {
         reader = reader.threads(threads);
     }

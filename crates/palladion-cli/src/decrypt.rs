@@ -13,7 +13,7 @@ use crate::naming::Naming;
 use crate::output::Output;
 use crate::ring::Ring;
 use crate::salvage::Found;
-use crate::sealed::{REPAIR, Sealed};
+use crate::sealed::Sealed;
 use crate::values::{Given, Kind};
 
 /// What `decrypt` does besides.
@@ -73,11 +73,11 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
                 }
             }
         })?;
-        batch.note_slots(&sealed);
+        batch.note_slots(&sealed, ring.opened);
         match salvaged {
             Some(salvaged) => {
                 if let Some(problem) = sealed.check_damaged(&input) {
-                    tell(&format!("warning: {problem}; {REPAIR}"));
+                    tell(&format!("warning: {problem}"));
                 }
                 conclude(salvaged, &input, output)
             }

@@ -10,6 +10,7 @@ use palladion_file::Error;
 use palladion_output::hides_secret;
 pub use palladion_output::{is_secret, quoted};
 
+use crate::age::is_wrong_passphrase;
 use crate::waiting::Waiting;
 
 /// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in
@@ -71,6 +72,11 @@ impl Failure {
         self
     }
 
+    /// Gives another hint in place of this one.
+    pub fn replace_hint(self, old: &str, new: &str) -> Self {
+        if self.hint.as_deref() == Some(old) { self.hint(new) } else { self }
+    }
+
     /// Adds something else to do to the hint.
     pub fn or(mut self, other: &str) -> Self {
         self.hint = Some(match self.hint.take() {
@@ -113,6 +119,9 @@ impl Failure {
             | Error::NeedsKey
             | Error::NeedsPassphrase
             | Error::Bound => (Status::WrongKey, format!("{input}: {error}")),
+            Error::Slot(cause) if is_wrong_passphrase(&**cause) => {
+                (Status::WrongKey, format!("{input}: {cause}"))
+            }
             Error::NotPalladion
             | Error::HeaderDamaged
             | Error::NotBound

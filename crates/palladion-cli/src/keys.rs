@@ -95,6 +95,11 @@ impl OwnSecret {
 pub fn generate(args: &KeygenArgs) -> Result<()> {
     let failed = |error: &dyn std::error::Error| Failure::new(error.to_string());
     let kind = if args.identity { Kind::Identity } else { Kind::Key };
+    if env::args_os().any(|arg| arg == "-pq") {
+        return Err(Failure::usage("-pq means -p -q: a passphrase, and no notes").hint(
+            "use --pq for an identity that is safe against quantum computers, else write -p -q",
+        ));
+    }
     // Before a passphrase is asked for.
     let path = new_file(args, kind)?;
     if !args.identity {

@@ -98,12 +98,33 @@ fn main() -> ExitCode {
 /// after `keygen`, says which option takes it.
 fn with_better_tips(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(arg)) = error.get(ContextKind::InvalidArg) else { return error };
+    let binary = "the output is binary: to send it as text, pipe it through base64";
+    // As age -a.
+    if error.kind() == ErrorKind::InvalidValue
+        && arg.starts_with("--algorithm")
+        && std::env::args_os().any(|arg| arg == "-a")
+    {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![binary.into()]));
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }
     let is_option = arg.starts_with('-');
-    let own = (!is_option && std::env::args_os().any(|arg| arg == "keygen"))
-        .then(|| format!("to name the file, use '-o {arg}'").into());
+    let is_first = std::env::args_os().nth(1).is_some_and(|first| first == **arg);
+    let own = match &**arg {
+        "-a" | "--armor" | "--armour" => Some(binary.into()),
+        "-r" | "-R" | "-i" | "-p" | "-k" | "--recipient" if is_first => {
+            Some(format!("name the command first, such as 'palladion encrypt {arg}'").into())
+        }
+        _ => (!is_option && std::env::args_os().any(|arg| arg == "keygen"))
+            .then(|| format!("to name the file, use '-o {arg}'").into()),
+    };
+    if own.is_some() && is_option {
+        // What clap took the option for.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+    }
     if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
         tips.retain(|tip| !is_option || !tip.to_string().contains("' as a value, use '"));
         if !tips.is_empty() {

@@ -16,6 +16,9 @@ use crate::{interrupt, streams};
 
 /// How messages call it.
 const STANDARD_OUTPUT: &str = "standard output";
+const EXISTS: &str = "choose another name, or replace it with --force";
+const EXISTS_OF_MANY: &str =
+    "choose another name, replace it with --force, or go on with --skip-existing";
 
 pub struct Output {
     /// How messages call it.
@@ -32,7 +35,9 @@ impl Output {
         access: Access,
         inputs: &[(&str, &Identity)],
     ) -> Result<Self> {
-        Self::open_as(path, force, access, inputs, |target| target)
+        let opened = Self::open_as(path, force, access, inputs, |target| target);
+        // Not every command has --skip-existing.
+        opened.map_err(|failure| failure.replace_hint(EXISTS_OF_MANY, EXISTS))
     }
 
     /// Like [`open`](Self::open), with what `shape` says about a new file.
@@ -198,9 +203,7 @@ pub fn failure(error: Error) -> Failure {
         Cause::Exists if !error.path.exists() => {
             "it is a symbolic link to a missing file: remove the link, or create its target"
         }
-        Cause::Exists => {
-            "choose another name, replace it with --force, or go on with --skip-existing"
-        }
+        Cause::Exists => EXISTS_OF_MANY,
         Cause::NotFile | Cause::NotDirectory => {
             "remove it, or choose another output: symbolic links are not followed here"
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use palladion_file::slots::{FileKey, Lock};
 use palladion_output::Identity as FileIdentity;
-use palladion_recipients::{Error, Identity, Recipient, Recipients};
+use palladion_recipients::{Error, Identity, Recipient, Recipients, stanza_types};
 
 use crate::age::{Opener, SlotResult, failure, run_age};
 use crate::args::RecipientArgs;
@@ -123,6 +123,13 @@ impl Lock for Addressees {
         match self {
             Self::Recipients(recipients) => recipients.lock(file_key),
             Self::Program(args) => match run_age(args, file_key.as_bytes())? {
+                // A slot for a passphrase has another form.
+                Some(slot) if stanza_types(&slot).is_ok_and(|types| types.contains(&"scrypt")) => {
+                    let files = args.windows(2).filter(|pair| pair[0] == "-i");
+                    let files: Vec<_> = files.map(|pair| quoted(Path::new(&pair[1]))).collect();
+                    let files = files.join(", ");
+                    Err(format!("{files} encrypts with a passphrase: use -p, not -i").into())
+                }
                 Some(mut slot) => Ok(std::mem::take(&mut *slot)),
                 None => Err("the program age refused the recipients".into()),
             },
@@ -266,7 +273,8 @@ pub fn print(files: &[PathBuf]) -> Result<()> {
         let OwnSecret::Identities(Opener::Identities(identities)) = source.secret()? else {
             return Err(Failure::new(format!("{} is a key that only age knows", quoted(path)))
                 .hint(
-                    "its recipient is in the file beside it, FILE.pub, or age-keygen -y says it",
+                    "for an SSH key, it is in the file beside it, FILE.pub, or use ssh-keygen -y \
+                     -f FILE; for the identity of a plugin, use the plugin's own program",
                 ));
         };
         let recipients = identities.as_slice().iter().map(|own| format!("{}\n", own.recipient()));

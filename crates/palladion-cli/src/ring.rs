@@ -34,6 +34,8 @@ pub struct Ring {
     limits: KdfLimits,
     /// What the files are bound to.
     place: Option<String>,
+    /// The kind of the secret that was tried last, which opened the file if one did.
+    pub opened: Option<Kind>,
 }
 
 /// What was tried for a file.
@@ -72,6 +74,7 @@ impl Ring {
             data_is_standard_input,
             limits,
             place: place.map(String::from),
+            opened: None,
         })
     }
 
@@ -204,7 +207,12 @@ impl Ring {
                 }
             });
         }
-        let failure = Failure::file(&wrong, sealed.name, output);
+        let mut failure = Failure::file(&wrong, sealed.name, output);
+        if matches!(wrong, Error::NoSlot) && sealed.is_piped {
+            failure = failure
+                .or("name the file: from a pipe, only the first of both copies of its \
+                                  key slots was tried");
+        }
         Err(match self.tried(sealed) {
             Some(tried) => failure.detail(&tried),
             None => failure,
@@ -250,6 +258,8 @@ impl Ring {
         }
         tries.sources += 1;
         let (is_default, at) = (self.is_default, tries.sources - 1);
+        let opened = self.fitting(sealed).nth(at).map(|source| source.kind());
+        self.opened = opened;
         match self.fitting(sealed).nth(at).map(|source| source.secret()) {
             Some(Err(failure)) if !is_default => Err(failure.of_all_files()),
             found => found.transpose(),

@@ -17,7 +17,16 @@ use crate::values::Kind;
 
 /// What to do about a damaged head, or a spare that is not the same.
 pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE, or if that says that the \
-                          file was cut, decrypt it and encrypt it again";
+                          file was cut or extended, decrypt it, if need be with --salvage, and \
+                          encrypt it again";
+
+/// What to do if no copy of the key slots is intact.
+pub const BOTH_DAMAGED: &str = "both copies of its key slots are damaged: palladion decrypt \
+                                --salvage -o OUT FILE saves what is intact";
+const FIRST_DAMAGED: &str = "first copy of the key slots is damaged";
+const SECOND_DAMAGED: &str = "second copy of the key slots is damaged or missing";
+const DIFFERENT: &str =
+    "second copy of the key slots differs from the first: a change was interrupted";
 
 /// Reads both copies of the key slots of a file. If they are not the same, another program may be
 /// changing them: waits until it is done, and reads them again.
@@ -31,6 +40,14 @@ pub fn copies(file: &File) -> std::result::Result<Copies, Error> {
     let copies = Copies::read(file);
     let _ = file.unlock();
     copies
+}
+
+/// Says what to do if a file has two copies of key slots that are both damaged.
+fn both_damaged(file: &File, failure: Failure) -> Failure {
+    match Copies::read_damaged(file) {
+        Ok(copies) if copies.head.is_ok() || copies.spare.is_ok() => failure.hint(BOTH_DAMAGED),
+        _ => failure,
+    }
 }
 
 /// An encrypted file whose header was read. Nothing of it is verified.
@@ -51,6 +68,8 @@ pub struct Sealed<'a> {
     pub header: Vec<u8>,
     /// Whether they are those of the second copy, because the first is damaged.
     is_second: bool,
+    /// Whether only the first copy could be read, because the file comes from a pipe.
+    pub is_piped: bool,
 }
 
 impl<'a> Sealed<'a> {
@@ -79,8 +98,8 @@ impl<'a> Sealed<'a> {
             match error {
                 Error::HeaderDamaged if header.get(10) == Some(&2) => {
                     return failure.hint(
-                        "if their second copy is intact, palladion decrypt and cat read the file \
-                         by its name, and palladion rewrap --repair mends it",
+                        "if the second copy of its key slots is intact, palladion decrypt and cat \
+                         read the file by its name, and palladion rewrap --repair mends it",
                     );
                 }
                 Error::NotPalladion | Error::HeaderDamaged if repaired.is_some() => {
@@ -115,7 +134,10 @@ impl<'a> Sealed<'a> {
         let RandomAccess { file, name, .. } = file;
         match Self::read(file, name, instead) {
             Ok(sealed) if sealed.head.is_none() => Ok(sealed),
-            read => Copies::read(file).and_then(|copies| Self::of_copies(name, copies)).or(read),
+            read => {
+                let copies = Copies::read(file).and_then(|copies| Self::of_copies(name, copies));
+                copies.or(read.map_err(|failure| both_damaged(file, failure)))
+            }
         }
     }
 
@@ -141,11 +163,17 @@ impl<'a> Sealed<'a> {
         }
         let read = Self::read(start.chain(input.reader()), name, instead);
         if !input.is_whole_file() || read.as_ref().is_ok_and(|sealed| sealed.head.is_none()) {
-            return read;
+            return read.map(|sealed| Self { is_piped: !input.is_whole_file(), ..sealed });
         }
-        let Ok(copies) = copies(file) else { return read };
+        let found = match repair {
+            true => Copies::read_damaged(file).or_else(|_| copies(file)),
+            false => copies(file),
+        };
+        let Ok(copies) = found else { return read };
         let is_second = copies.head.is_err();
-        let Ok(mut sealed) = Self::of_copies(name, copies) else { return read };
+        let Ok(mut sealed) = Self::of_copies(name, copies) else {
+            return read.map_err(|failure| both_damaged(file, failure));
+        };
         sealed.is_second = is_second;
         sealed.header = sealed.head.iter().flat_map(Head::as_bytes).copied().collect();
         place(sealed.header.len())?;
@@ -181,14 +209,15 @@ impl<'a> Sealed<'a> {
         }
     }
 
-    /// Says what a file with key slots that was opened does not prove.
-    pub fn note_slots(&self) {
-        if self.head.is_some() {
-            let (name, who) = match self.takes(Kind::Identity) {
-                true => (self.name, "has a recipient's public key"),
-                false => (self.name, "can open it"),
+    /// Says what a file with key slots that was opened with a secret of this kind does not prove.
+    /// Whoever uses an identity knows that everyone with its recipient can encrypt for it.
+    pub fn note_slots(&self, opened: Option<Kind>) {
+        if self.head.is_some() && opened != Some(Kind::Identity) {
+            let who = match self.takes(Kind::Identity) {
+                true => "has the public key of one of its recipients",
+                false => "can open it",
             };
-            note(&format!("note: {name} has key slots: anyone who {who} could have written it"));
+            note(&format!("note: {}: anyone who {who} could have written it", self.name));
         }
     }
 
@@ -208,6 +237,7 @@ impl<'a> Sealed<'a> {
             is_bound: info.is_bound,
             header: vec![],
             is_second: false,
+            is_piped: false,
         }
     }
 
@@ -215,8 +245,18 @@ impl<'a> Sealed<'a> {
         let (algorithm, chunk_size) = (head.algorithm(), head.chunk_size());
         let secrets = head.slots().iter().map(|slot| slot.kind()).collect();
         let is_bound = head.is_bound();
-        let (head, other, header, is_second) = (Some(head), None, Vec::new(), false);
-        Self { name, algorithm, chunk_size, secrets, head, other, is_bound, header, is_second }
+        Self {
+            name,
+            algorithm,
+            chunk_size,
+            secrets,
+            head: Some(head),
+            other: None,
+            is_bound,
+            header: Vec::new(),
+            is_second: false,
+            is_piped: false,
+        }
     }
 
     /// Returns whether it takes a secret of this kind.
@@ -248,26 +288,36 @@ impl<'a> Sealed<'a> {
     /// end, if something is.
     pub fn check_copies(&self, spare: Option<Spare>, input: &Input) -> Option<String> {
         let what = match spare {
-            _ if self.is_second => "first copy of the key slots is damaged",
+            _ if self.is_second => FIRST_DAMAGED,
             None => return None,
             Some(Spare::Same) if self.other.is_none() => return None,
             // Another program may have changed them meanwhile.
             Some(_) if input.is_whole_file() && copies(&input.file).is_ok_and(|c| c.are_same()) => {
                 return None;
             }
-            Some(Spare::Same | Spare::Differs) => {
-                "second copy of the key slots differs from the first: a change was interrupted"
-            }
-            Some(_) => "second copy of the key slots is damaged or missing",
+            Some(Spare::Same | Spare::Differs) => DIFFERENT,
+            Some(_) => SECOND_DAMAGED,
         };
         Some(format!("{}: the {what}", self.name))
     }
 
-    /// The same for an input that cannot be read to its end.
+    /// The same for an input that cannot be read to its end. Says also what to do.
     pub fn check_damaged(&self, input: &Input) -> Option<String> {
-        let spare = if self.other.is_some() { Spare::Differs } else { Spare::Damaged };
-        let spare = self.head.as_ref().filter(|_| input.is_whole_file()).map(|_| spare);
-        self.check_copies(spare, input)
+        self.head.as_ref().filter(|_| input.is_whole_file())?;
+        let copies = copies(&input.file).ok()?;
+        let what = match (&copies.head, &copies.spare) {
+            (Err(_), Err(_)) => {
+                let name = self.name;
+                return Some(format!(
+                    "{name}: both copies of the key slots are damaged; encrypt the output anew"
+                ));
+            }
+            (Err(_), Ok(_)) => FIRST_DAMAGED,
+            (Ok(_), Err(_)) => SECOND_DAMAGED,
+            (Ok(_), Ok(_)) if copies.are_same() => return None,
+            (Ok(_), Ok(_)) => DIFFERENT,
+        };
+        Some(format!("{}: the {what}; {REPAIR}", self.name))
     }
 
     /// Returns what to do about that, for an input that has this many bytes of plaintext.

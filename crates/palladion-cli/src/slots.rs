@@ -5,13 +5,14 @@ use std::path::Path;
 
 use palladion_file::Error;
 use palladion_file::slots::{Copies, Head, SlotKind};
+use palladion_recipients::stanza_types;
 
 use crate::args::SlotsArgs;
-use crate::failure::{Failure, Result, for_each};
+use crate::failure::{Failure, Result, for_each, tell};
 use crate::info::{json_of_slots, text_of_slot};
 use crate::input::RandomAccess;
 use crate::output::{Access, Output};
-use crate::sealed::{REPAIR, copies};
+use crate::sealed::{BOTH_DAMAGED, REPAIR, copies};
 use crate::streams;
 use crate::text::{json, json_object, printable};
 
@@ -30,7 +31,25 @@ pub fn run(args: &SlotsArgs) -> Result<()> {
 fn extract(args: &SlotsArgs, number: usize, path: &Path) -> Result<()> {
     let file = open(path)?;
     let copies = read(&file)?;
-    let head = newest(&copies).map_err(|error| Failure::file(error, &file.name, "the output"))?;
+    let damaged;
+    let head = match newest(&copies) {
+        Ok(head) => head,
+        Err(error) => {
+            let failed = || Failure::file(error, &file.name, "the output");
+            damaged = Copies::read_damaged(&file.file).map_err(|_| failed())?;
+            tell(&format!(
+                "warning: {}: both copies of the key slots are damaged, and so may be the slot",
+                file.name
+            ));
+            // One whose beginning can be read, if there is one.
+            let is_readable = |head: &&Head| {
+                let slot = head.slots().get(number - 1);
+                slot.is_some_and(|slot| stanza_types(slot.body()).is_ok())
+            };
+            let copies = || [&damaged.head, &damaged.spare].into_iter().flatten();
+            copies().find(is_readable).or_else(|| copies().next()).ok_or_else(failed)?
+        }
+    };
     let Some(slot) = head.slots().get(number - 1) else {
         let message = format!("{} has no slot {number}", file.name);
         return Err(Failure::usage(message).hint("palladion slots FILE lists them"));
@@ -65,7 +84,8 @@ fn list(args: &SlotsArgs) -> Result<()> {
         let file = open(path)?;
         let copies = read(&file)?;
         let head = newest(&copies);
-        let head = head.map_err(|error| Failure::file(error, &file.name, "the output"))?;
+        let head = head
+            .map_err(|error| Failure::file(error, &file.name, "the output").hint(BOTH_DAMAGED))?;
         let state = match (&copies.head, &copies.spare) {
             (Err(_), _) => "the first is damaged",
             (Ok(_), Err(_)) => "the second is damaged or missing",

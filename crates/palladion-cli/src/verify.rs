@@ -52,7 +52,7 @@ fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Resul
         let start = sealed.start(secret, &args.ring.kdf_limits());
         decryptor.run(start.chain(input.reader()), io::sink())
     })?;
-    sealed.note_slots();
+    sealed.note_slots(ring.opened);
     match sealed.check_copies(summary.spare, &input) {
         Some(problem) => Err(Failure::damaged(problem).hint(format!(
             "its data is complete and unchanged; {}",

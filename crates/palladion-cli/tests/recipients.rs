@@ -67,6 +67,16 @@ fn identities_and_their_recipients() {
     let stderr = bench.fails(&["keygen", "--identity", "-o", "bob"], 1, "already exists");
     assert!(stderr.contains("palladion recipient FILE prints its recipient"), "{stderr}");
     bench.fails(&["recipient"], 2, "no default identity file");
+    // Habits of age.
+    let stderr = bench.fails(&["keygen", "--identity", "-pq", "-o", "new"], 2, "-pq means -p -q");
+    assert!(stderr.contains("use --pq"), "{stderr}");
+    for option in ["-a", "--armor"] {
+        let stderr = bench.fails(&["encrypt", option, "in"], 2, "pipe it through base64");
+        assert!(!stderr.contains("--rm"), "{stderr}");
+    }
+    bench.fails(&["-r", "age1", "in"], 2, "palladion encrypt -r");
+    bench.ok(&["-e", "-i", "bob", "-o", "e.pld", "in"]);
+    assert_eq!(bench.ok(&["-d", "-i", "bob", "-o", "-", "e.pld"]), b"a text");
     bench.fails(&["recipient", "key"], 1, "line 1: not a valid identity");
 }
 
@@ -96,8 +106,8 @@ fn for_each_recipient() {
     let said = String::from_utf8(bench.ok(&["info", "--json", "in.pld"])).unwrap();
     let age = r#"{"kind":"age","recipients":["X25519","X25519"]}"#;
     assert!(said.contains(age), "{said}");
-    let said = says(&bench, &["verify", "-ibob", "in.pld"]);
-    assert!(said.contains("anyone who has a recipient's public key could"), "{said}");
+    let said = says(&bench, &["verify", "-kkey", "in.pld"]);
+    assert!(said.contains("anyone who has the public key of one of its recipients"), "{said}");
     // The last part of a file, and the same command to pack and to unpack.
     assert_eq!(bench.ok(&["cat", "-q", "-i", "eve", "--tail=2", "in.pld"]), b"pe");
     let args = ["encrypt", "-d", "-q", "-R", "bob.pub", "-i", "bob", "-o", "-", "in.pld"];
@@ -276,6 +286,9 @@ fn a_slot_for_age() {
     let slot = bench.ok(&["slots", "--extract", "2", "in.pld"]);
     assert!(slot.starts_with(b"age-encryption.org/v1\n-> X25519 "));
     bench.ok(&["slots", "--extract=2", "-o", "slot.age", "in.pld"]);
+    let again = ["slots", "--extract=2", "-o", "slot.age", "in.pld"];
+    let stderr = bench.fails(&again, 1, "already exists");
+    assert!(stderr.contains("--force") && !stderr.contains("--skip-existing"), "{stderr}");
     assert_eq!(bench.read("slot.age"), slot);
     bench.fails(
         &["slots", "--extract=1", "in.pld"],
@@ -367,14 +380,18 @@ fn the_program_age() {
     std::fs::create_dir(bench.path("bin")).unwrap();
     let fake = "#!/bin/sh\necho \"$@\" >> args; \
                 case \"$1 $2 $3\" in\n\
+                '-e -i batch') printf 'age-encryption.org/v1\\n-> scrypt AA 18\\nAAAA\\n--- '; \
+                printf 'A%.0s' $(seq 43); echo; exec cat;;\n\
                 -e*) printf fake; exec cat;;\n\
                 '-d -i ssh') echo touch >&2; exec tail -c +5;;\n\
                 '-d -i locked') echo 'age: error: no terminal' >&2;;\n\
+                '-d -i batch') echo 'age: error: batchpass plugin: incorrect passphrase' >&2;;\n\
+                '-d -i mistyped') echo 'age: error: x509: decryption password incorrect' >&2;;\n\
                 *) echo 'age: error: no identity matched any of the recipients' >&2;;\nesac\n\
                 echo 'age: report unexpected or unhelpful errors' >&2\nexit 1\n";
     bench.write("bin/age", fake);
     chmod(&bench, "bin/age", 0o755);
-    for name in ["ssh", "other", "locked", "open"] {
+    for name in ["ssh", "other", "locked", "batch", "mistyped", "open"] {
         bench.write(name, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
         chmod(&bench, name, if name == "open" { 0o644 } else { 0o600 });
     }
@@ -401,6 +418,17 @@ fn the_program_age() {
     let locked = run(&["decrypt", "-i", "locked", "-i", "other", "-o", "-", "in.pld"]);
     assert_eq!(locked.status.code(), Some(1), "{locked:?}");
     assert!(locked.stderr.contains("a key slot failed: age: no terminal"), "{locked:?}");
+    for (name, says) in [("batch", "incorrect passphrase"), ("mistyped", "password incorrect")] {
+        let wrong = run(&["decrypt", "-i", name, "-o", "-", "in.pld"]);
+        assert_eq!(wrong.status.code(), Some(3), "{wrong:?}");
+        assert!(wrong.stderr.contains(says), "{wrong:?}");
+    }
+    let refused = run(&["encrypt", "-i", "batch", "-o", "new", "in"]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let says = "\"batch\" encrypts with a passphrase: use -p, not -i";
+    assert!(refused.stderr.contains(says), "{refused:?}");
+    let stderr = bench.fails(&["recipient", "ssh"], 1, "is a key that only age knows");
+    assert!(stderr.contains("ssh-keygen -y -f FILE"), "{stderr}");
     bench.fails(
         &["decrypt", "-i", "open", "-o", "-", "in.pld"],
         1,

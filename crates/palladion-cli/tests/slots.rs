@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::keys::chmod;
 
-const NOTE: &str = "has key slots: anyone who can open it could have written it";
+const NOTE: &str = "anyone who can open it could have written it";
 const LEN: usize = 2_000_000;
 
 /// A folder with the keys `key`, `bob` and `eve`, a passphrase and a text, and a file `in.pld` for
@@ -35,6 +35,75 @@ fn flip(bench: &Bench, name: &str, at: usize) {
     let mut file = bench.read(name);
     file[at] ^= 1;
     bench.write(name, file);
+}
+
+/// Both copies are damaged, but a slot, a header and the chunks are intact.
+#[test]
+fn salvage_by_any_slot() {
+    let bench = bench();
+    bench.ok(&["keygen", "-q", "--identity", "-o", "id"]);
+    let kinds = ["encrypt", "-f", "-k", "key", "-i", "id", "-o", "two.pld", "in"];
+    bench.ok(&kinds);
+    let (whole, spare) = (bench.read("two.pld"), bench.read("two.pld").len() - 4096);
+    let salvage = |secret| bench.run(&["decrypt", "--salvage", "-fo", "out", secret, "two.pld"]);
+    for (head_bytes, spare_bytes, openers) in [
+        (&[2000][..], &[2001][..], &["-kkey", "-iid"][..]),
+        // Slot 1 in one, slot 2 in the other.
+        (&[200], &[300], &["-kkey", "-iid"]),
+        (&[300], &[200], &["-kkey", "-iid"]),
+        (&[50, 300], &[60, 300], &["-kkey"]),
+        (&[50, 60, 70], &[300], &["-kkey"]),
+        (&[4095], &[50, 60, 70], &["-kkey", "-iid"]),
+    ] {
+        let mut file = whole.clone();
+        head_bytes.iter().for_each(|at| file[*at] ^= 1);
+        spare_bytes.iter().for_each(|at| file[spare + at] ^= 1);
+        bench.write("two.pld", file);
+        let stderr = bench.fails(&["decrypt", "-o", "new", "-kkey", "two.pld"], 4, "damaged");
+        assert!(stderr.contains("decrypt --salvage -o OUT FILE saves"), "{stderr}");
+        for command in [&["slots"][..], &["cat", "-kkey"], &["rewrap", "--repair", "-kkey"]] {
+            let stderr = bench.fails(&[command, &["two.pld"]].concat(), 4, "damaged");
+            assert!(stderr.contains("decrypt --salvage -o OUT FILE saves"), "{stderr}");
+        }
+        for secret in ["-kkey", "-iid"] {
+            let run = salvage(secret);
+            assert_eq!(run.status.success(), openers.contains(&secret), "{secret}: {run:?}");
+            if run.status.success() {
+                assert_eq!(bench.read("out"), text(LEN));
+                assert!(run.stderr.contains("both copies of the key slots are damaged"), "{run:?}");
+            }
+        }
+        assert!(!salvage("-kbob").status.success());
+        let slot = bench.run(&["slots", "--extract=2", "two.pld"]);
+        assert!(slot.status.success() && slot.stderr.contains("so may be the slot"), "{slot:?}");
+        assert!(slot.stdout.starts_with(b"age-encryption.org/v1\n"), "{slot:?}");
+    }
+    // One copy is enough for a slot to be verified, and from a pipe there is only one.
+    let mut file = whole.clone();
+    file[200] ^= 1;
+    let run = bench.run_with_input(&["decrypt", "-kkey"], &file);
+    assert_eq!(run.status.code(), Some(4), "{run:?}");
+    bench.write("two.pld", &whole);
+    let run = bench.run_with_input(&["decrypt", "-kbob"], &whole);
+    assert_eq!(run.status.code(), Some(3), "{run:?}");
+    assert!(run.stderr.contains("from a pipe, only the first of both copies"), "{run:?}");
+    let stderr = bench.fails(&["decrypt", "-o", "new", "-kbob", "two.pld"], 3, "none of the");
+    assert!(!stderr.contains("pipe"), "{stderr}");
+    // Who opens it with an identity knows who can have made it.
+    assert!(says(&bench, &["verify", "-kkey", "two.pld"]).contains("could have written it"));
+    assert!(!says(&bench, &["verify", "-iid", "two.pld"]).contains("could have written it"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_written() {
+    let bench = bench();
+    chmod(&bench, "in.pld", 0o400);
+    // Not for root, who can.
+    if std::fs::OpenOptions::new().write(true).open(bench.path("in.pld")).is_err() {
+        let args = ["rewrap", "-k", "key", "--add", "--to-key", "eve", "in.pld"];
+        bench.fails(&args, 1, "cannot write \"in.pld\"");
+    }
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn there_and_back() {
     let slots = to(&ENCRYPT, "sealed", &["--slots", "--force"]);
     ends(&bench, &slots, 0, "encrypted: 4, up to date: 2", &[]);
     let counts = "decrypted: 4, up to date: 2, with key slots: 4";
-    let says = ["note: \"sealed/a/deep/er/private.pld\" has key slots: "];
+    let says = ["note: \"sealed/a/deep/er/private.pld\": anyone who "];
     ends(&bench, &to(&DECRYPT, "back", &["--force"]), 0, counts, &says);
     assert_eq!(listing(&bench.path("back")), before);
 

@@ -152,9 +152,11 @@ impl Decryptor<'_> {
     /// the file were exchanged, one of them is lost. Several copies of later chunks in a row count
     /// as such a part.
     ///
-    /// One damaged byte of the header does not matter. With more, nothing can be salvaged. The head
-    /// of a file with [key slots](crate::slots) must be intact, because its copy at the end of the
-    /// input cannot be read first: [`Rewrap`](crate::slots::Rewrap) may restore the head from it.
+    /// One damaged byte of the header does not matter. With more, nothing can be salvaged. In the
+    /// head of a file with [key slots](crate::slots), one slot that opens is enough, whatever else
+    /// is damaged: its key is compared with the header's commitment. If there is none, the copy at
+    /// the end of the file may have one. [`read_damaged`](crate::slots::Copies::read_damaged) reads
+    /// it, and the input can begin with its bytes, in place of those of the head.
     ///
     /// # Errors
     ///
@@ -183,9 +185,9 @@ impl Decryptor<'_> {
         mut input: impl Read,
         write: impl FnMut(u64, &[u8]) -> io::Result<()>,
     ) -> Result<Salvaged, Error> {
-        let start = salvage::start(&mut input, self.secret, &self.limits)?;
+        let (start, rest) = salvage::start(&mut input, self.secret, &self.limits)?;
         let check = || self.options.check();
-        salvage::run(start, input, check, write, &mut self.progress)
+        salvage::run(start, rest.chain(input), check, write, &mut self.progress)
     }
 }
 

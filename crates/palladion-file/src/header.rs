@@ -256,6 +256,17 @@ impl Header {
         Ok((header.bytes, cipher))
     }
 
+    /// Like [`from_start`](Self::from_start), but one damaged byte does not matter: there are few
+    /// that it can have been, and the checksum says which it was.
+    pub fn from_damaged(start: &[u8]) -> Result<Self, Error> {
+        Self::from_start(start).or_else(|error| match (&error, start.first_chunk()) {
+            (Error::NotPalladion | Error::HeaderDamaged, Some(damaged)) => {
+                Info::repaired(damaged).map_or(Err(error), |header| Self::from_start(&header))
+            }
+            _ => Err(error),
+        })
+    }
+
     /// Parses the first bytes of a file: [`HEADER_LEN`], or fewer if there are no more. The order
     /// of the checks decides the error: not a Palladion file, truncated, damaged, an unknown
     /// version, an unsupported field.

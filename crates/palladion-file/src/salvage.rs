@@ -8,10 +8,11 @@ use palladion::Buffer;
 use crate::chunk::{self, Chunk, ChunkSize, FRAME_LEN, OVERHEAD};
 use crate::cipher::Cipher;
 use crate::error::Error;
-use crate::header::{HEADER_LEN, Header, Info};
+use crate::header::{HEADER_LEN, Header};
 use crate::io::{read_full, read_some};
 use crate::kdf::KdfLimits;
 use crate::secret::Secret;
+use crate::slots::head::{Head, has_checksum};
 use crate::start::{End, Start};
 use crate::summary::{Spare, Summary};
 
@@ -46,21 +47,32 @@ impl Salvaged {
     }
 }
 
-/// Opens the start of a file. One damaged byte of a header does not matter: there are few that it
-/// can have been, and the checksum says which it was.
+/// Opens the start of a file, as far as it is intact. Also returns bytes of it that may be those of
+/// chunks.
 pub(crate) fn start(
     input: &mut impl Read,
     secret: Secret<'_>,
     limits: &KdfLimits,
-) -> Result<Start, Error> {
-    let mut header = [0; HEADER_LEN];
-    let len = read_full(input, &mut header)?;
-    if let Err(Error::NotPalladion | Error::HeaderDamaged) = Header::from_start(&header[..len])
-        && let Some(repaired) = Info::repaired(&header)
-    {
-        header = repaired;
-    }
-    Start::read(&mut header[..len].chain(input), secret, limits)
+) -> Result<(Start, Vec<u8>), Error> {
+    let mut bytes = vec![0; Head::MAX_LEN];
+    let mut len = 0;
+    let mut read_to = |bytes: &mut [u8], end: usize| {
+        read_full(input, &mut bytes[len..end]).map(|read| len += read).map(|()| len)
+    };
+    let read = read_to(&mut bytes, HEADER_LEN)?;
+    let header = Header::from_damaged(&bytes[..read])?;
+    let Some(keyring) = secret.keyring_for_slots().filter(|_| header.has_slots()) else {
+        let start = Start::read(&mut &header.as_bytes()[..], secret, limits)?;
+        return Ok((start, Vec::new()));
+    };
+    let read = read_to(&mut bytes, Head::START_LEN)?;
+    let head_len = Head::len_of_damaged(&bytes[..read]);
+    let read = read_to(&mut bytes, head_len)?;
+    let head = Head::parse_damaged(&bytes[..read])?;
+    // Its length may be damaged too.
+    let is_intact = has_checksum(head.as_bytes());
+    let rest = if is_intact { Vec::new() } else { bytes[Head::MIN_LEN..read].to_vec() };
+    Ok((Start::of_head(head, keyring, limits)?, rest))
 }
 
 /// Finds intact chunks, also where bytes before them were inserted or removed. The number of a

@@ -13,7 +13,7 @@ use crate::kdf::{KdfLimits, KdfParams};
 use crate::secret::{SLOTS, Secret};
 use crate::slots::copies::check_same_beginning;
 use crate::slots::head::{Head, NewSlots, has_checksum};
-use crate::slots::keyring::FileKey;
+use crate::slots::keyring::{FileKey, Keyring};
 use crate::summary::Spare;
 
 /// Who is to open a new file.
@@ -80,18 +80,13 @@ impl Start {
     /// Opens the start, or gives the error of one that is not complete.
     pub fn open(bytes: &[u8], secret: Secret<'_>, limits: &KdfLimits) -> Result<Self, Error> {
         let header = Header::from_start(bytes)?;
-        let (cipher, end) = match secret.keyring_for_slots() {
-            Some(keyring) if header.has_slots() => {
-                header.check_place(secret.place())?;
-                let head = Head::parse(bytes)?;
-                let file_key = head.open(keyring, limits)?;
-                let cipher = header.open_with(file_key.as_bytes(), secret.place())?;
-                (cipher.expect("the head was verified"), End(Some(Box::new((head, file_key)))))
-            }
-            _ => (header.open(secret, limits)?, End(None)),
-        };
+        if let Some(keyring) = secret.keyring_for_slots().filter(|_| header.has_slots()) {
+            header.check_place(secret.place())?;
+            return Self::of_head(Head::parse(bytes)?, keyring, limits);
+        }
         let (algorithm, chunk_size) = (header.algorithm, header.chunk_size);
-        Ok(Self { cipher, algorithm, chunk_size, end })
+        let cipher = header.open(secret, limits)?;
+        Ok(Self { cipher, algorithm, chunk_size, end: End(None) })
     }
 
     /// Reads the start, and opens it.
@@ -110,6 +105,15 @@ impl Start {
                 return Self::open(&bytes, secret, limits);
             }
         }
+    }
+
+    /// Opens a file by its head.
+    pub fn of_head(head: Head, keyring: &Keyring, limits: &KdfLimits) -> Result<Self, Error> {
+        let file_key = head.open(keyring, limits)?;
+        let cipher = head.header().open_with(file_key.as_bytes(), keyring.place.as_deref())?;
+        let cipher = cipher.expect("the head was verified");
+        let (algorithm, chunk_size) = (head.algorithm(), head.chunk_size());
+        Ok(Self { cipher, algorithm, chunk_size, end: End(Some(Box::new((head, file_key)))) })
     }
 
     /// The place of the first chunk.

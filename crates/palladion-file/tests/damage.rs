@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 
 use crate::common::*;
-use palladion_file::slots::{Head, NewSlot, Rewrap};
+use palladion_file::slots::{Copies, Head, NewSlot, Rewrap};
 use palladion_file::{
     Algorithm, ChunkSize, DecryptReader, Decryptor, Encryptor, Error, KdfLimits, KdfParams,
     Keyring, MasterKey, Passphrase, SeekReader, Spare,
@@ -173,7 +173,32 @@ fn salvage_of_a_file_with_key_slots() {
         assert!(found.missing.iter().eq([&(begin..after)]), "{found:?}");
         assert_eq!((found.intact.spare, found.has_end), (Some(Spare::Same), at < end - 1));
     }
-    assert!(matches!(salvage(&mut &changed(200)[..]), Err(Error::HeaderDamaged)));
+    // Any slot that is intact opens, whatever else in the head is damaged: its length, the number
+    // of slots, what follows them, the MAC, the checksum.
+    for at in [128, 129, 132, 2000, head - 40, head - 1] {
+        let damaged = changed(at);
+        assert!(matches!(
+            Decryptor::new(&ring).run(&damaged[..], io::sink()),
+            Err(Error::HeaderDamaged)
+        ));
+        let mut damaged = damaged;
+        for more in [None, Some(50), Some(end + 2001)] {
+            more.into_iter().for_each(|at| damaged[at] ^= 1);
+            let (out, found) = salvage(&mut &damaged[..]).unwrap();
+            assert!(out == text && found.is_complete(), "{at} {more:?}: {found:?}");
+        }
+        // The spare, in place of the head.
+        let Copies { head: first, spare, .. } = Copies::read_damaged(&damaged).unwrap();
+        assert_eq!(first.unwrap().slots()[0], spare.as_ref().unwrap().slots()[0]);
+        let mut input = spare.as_ref().unwrap().as_bytes().chain(&file[head..]);
+        assert!(salvage(&mut input).unwrap().0 == text);
+    }
+    assert!(matches!(salvage(&mut &changed(200)[..]), Err(Error::NoSlot)));
+    // The key of another file under the same master key: the commitment tells.
+    let mut other = Vec::new();
+    Encryptor::with_slots(&slots).run(&b"other"[..], &mut other).unwrap();
+    let spliced = [&file[..144], &other[144..head], &file[head..]].concat();
+    assert!(matches!(salvage(&mut &spliced[..]), Err(Error::NoSlot)));
     // All that comes before an error of the input is looked at.
     let (out, found) = salvage(&mut file[..end].chain(Fails)).unwrap();
     assert!(out == text && found.is_complete());

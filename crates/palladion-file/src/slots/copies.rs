@@ -46,6 +46,39 @@ impl Copies {
         })
     }
 
+    /// Reads both for [`salvage`](crate::Decryptor::salvage): they may be damaged. A slot of such a
+    /// head that still opens gives the key of the file, which is compared with the commitment in
+    /// its header; the rest of the head is not verified. A header may have one damaged byte.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::HeaderDamaged`] if both are not of one file, and [`Error::Read`].
+    pub fn read_damaged(file: &(impl ReadAt + ?Sized)) -> Result<Self, Error> {
+        let file_len = file.size().map_err(Error::Read)?;
+        let bytes_at = |offset: u64, len: usize| {
+            read(file, offset, file_len.saturating_sub(offset).min(len as u64) as usize)
+        };
+        let has_slots = |bytes: &[u8]| Header::from_damaged(bytes).is_ok_and(|h| h.has_slots());
+        let mut spare = Err(Error::HeaderDamaged);
+        for len in LOG2S.map(|log2| 1 << log2) {
+            let Some(offset) = file_len.checked_sub(len as u64) else { break };
+            if spare.is_err() && has_slots(&bytes_at(offset, HEADER_LEN)?) {
+                spare = Head::parse_damaged(&bytes_at(offset, len)?);
+            }
+        }
+        let head_len = match &spare {
+            Ok(spare) => spare.as_bytes().len(),
+            Err(_) => Head::len_of_damaged(&bytes_at(0, Head::START_LEN)?),
+        };
+        let head = Head::parse_damaged(&bytes_at(0, head_len)?);
+        if let (Ok(head), Ok(spare)) = (&head, &spare)
+            && head.header().as_bytes() != spare.header().as_bytes()
+        {
+            return Err(Error::HeaderDamaged);
+        }
+        Ok(Self { head, spare, file_len })
+    }
+
     /// Returns whether both are intact and the same.
     #[must_use]
     pub fn are_same(&self) -> bool {

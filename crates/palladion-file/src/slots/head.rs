@@ -238,6 +238,8 @@ pub struct Head {
     header: Header,
     bytes: Box<[u8]>,
     slots: Vec<Slot>,
+    /// Whether the checksum and the MAC do not count.
+    is_for_salvage: bool,
 }
 
 impl Head {
@@ -320,7 +322,7 @@ impl Head {
         tail[..MAC_LEN].copy_from_slice(&header.mac(file_key, text).finalize().into_bytes());
         let sum = Sha256::digest(&bytes[..len - SUM_LEN]);
         bytes[len - SUM_LEN..].copy_from_slice(&sum);
-        Ok(Self { header, bytes, slots })
+        Ok(Self { header, bytes, slots, is_for_salvage: false })
     }
 
     /// Returns the length of the head of a file that begins with these bytes, of which
@@ -368,17 +370,32 @@ impl Head {
         if let Some(byte) = after.iter().find(|byte| **byte != 0) {
             return unsupported("byte after the slots", (*byte).into());
         }
-        let (header, mut slots) = (Header::from_start(bytes)?, Vec::new());
-        while let Some((start, _)) = rest.split_first_chunk::<SLOT_HEADER>() {
-            let len = SLOT_HEADER + usize::from(u16::from_le_bytes([start[2], start[3]]));
-            let Some((slot, after)) = rest.split_at_checked(len) else { break };
-            slots.push(Slot { bytes: slot.to_vec(), header: *header.checksum() });
-            rest = after;
-        }
+        let header = Header::from_start(bytes)?;
+        let slots = slots_in(&mut rest, &header);
         if !rest.is_empty() || slots.is_empty() || slots.len() != bytes[COUNT].into() {
             return unsupported("number of slots", bytes[COUNT].into());
         }
-        Ok(Self { header, bytes: bytes.into(), slots })
+        Ok(Self { header, bytes: bytes.into(), slots, is_for_salvage: false })
+    }
+
+    /// The length of a head that may be damaged, as it is likely.
+    pub(crate) fn len_of_damaged(start: &[u8]) -> usize {
+        let log2 = start.get(LOG2).filter(|log2| LOG2S.contains(*log2));
+        log2.map_or(Self::MIN_LEN, |log2| 1 << log2)
+    }
+
+    /// Finds slots in the bytes of a head, which may be damaged. One byte of its header may be too.
+    pub(crate) fn parse_damaged(bytes: &[u8]) -> Result<Self, Error> {
+        let header = Header::from_damaged(bytes)?;
+        if !header.has_slots() || bytes.len() < Self::MIN_LEN {
+            return Err(Error::HeaderDamaged);
+        }
+        let mut slots = slots_in(&mut &bytes[START..bytes.len() - TAIL], &header);
+        let used = slots.iter().rposition(|slot| slot.bytes != [0; SLOT_HEADER]);
+        slots.truncate(used.map_or(0, |last| last + 1));
+        let mut bytes = Box::<[u8]>::from(bytes);
+        bytes[..HEADER_LEN].copy_from_slice(header.as_bytes());
+        Ok(Self { header, bytes, slots, is_for_salvage: true })
     }
 
     /// Returns the head as it is in the file.
@@ -437,7 +454,7 @@ impl Head {
         place: Option<&[u8]>,
     ) -> Option<Result<Cipher, Error>> {
         let opened = self.header.open_with(file_key.as_bytes(), place).transpose()?;
-        let is_right = self.has_mac(file_key);
+        let is_right = self.is_for_salvage || self.has_mac(file_key);
         Some(opened.and_then(|cipher| is_right.then_some(cipher).ok_or(Error::HeaderDamaged)))
     }
 
@@ -448,6 +465,18 @@ impl Head {
             Tag::from(<[u8; 32]>::from(self.header.mac(file_key, text).finalize().into_bytes()));
         tail.first_chunk().is_some_and(|mac| expected == Tag::from(*mac))
     }
+}
+
+/// Takes the slots that the bytes begin with.
+fn slots_in(bytes: &mut &[u8], header: &Header) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    while let Some((start, _)) = bytes.split_first_chunk::<SLOT_HEADER>() {
+        let len = SLOT_HEADER + usize::from(u16::from_le_bytes([start[2], start[3]]));
+        let Some((slot, after)) = bytes.split_at_checked(len) else { break };
+        slots.push(Slot { bytes: slot.to_vec(), header: *header.checksum() });
+        *bytes = after;
+    }
+    slots
 }
 
 pub(crate) fn has_checksum(head: &[u8]) -> bool {

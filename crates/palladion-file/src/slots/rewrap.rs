@@ -1,7 +1,7 @@
 //! Changes the slots of a file.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 #[cfg(any(unix, windows))]
 use std::{
     fs::{File, OpenOptions},
@@ -235,7 +235,10 @@ impl Rewrap {
             // Nobody can rename or remove the file while it is open.
             #[cfg(windows)]
             std::os::windows::fs::OpenOptionsExt::share_mode(&mut options, 1 | 2);
-            let file = options.open(path).map_err(Error::Read)?;
+            let file = options.open(path).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => Error::Read(error),
+                _ => Error::Write(error),
+            })?;
             file.lock().map_err(Error::Write)?;
             if is_at(path, &file).map_err(Error::Read)? {
                 break file;
