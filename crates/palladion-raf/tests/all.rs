@@ -1,5 +1,6 @@
 //! All tests of the public interface.
 
+mod any_order;
 mod crash;
 mod every_error;
 mod failures;

@@ -6,9 +6,10 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arbitrary::Arbitrary;
-use palladion_fuzz::Flip;
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
 use palladion_raf::{Environment, Memory, Shared, Storage};
+
+use super::input::Flip;
 
 /// What goes wrong, in which call, and after how many successful ones.
 #[derive(Arbitrary, Clone, Copy, Debug)]
