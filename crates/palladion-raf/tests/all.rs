@@ -4,9 +4,9 @@ mod any_order;
 mod crash;
 mod every_error;
 mod failures;
-mod model;
 #[path = "../../palladion/tests/common/random.rs"]
 mod random;
 mod reference;
+mod storages;
 mod together;
 mod vectors;
