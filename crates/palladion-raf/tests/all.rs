@@ -9,4 +9,6 @@ mod random;
 mod reference;
 mod storages;
 mod together;
+#[path = "shared/vectors.rs"]
+mod vector_file;
 mod vectors;
