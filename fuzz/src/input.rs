@@ -1,6 +1,8 @@
 //! Choices, contents, buffers and planted defects: what the model of RAF files needs, which other
 //! crates test too.
 
+#![allow(dead_code)] // those use a part
+
 use std::sync::OnceLock;
 
 use arbitrary::{Arbitrary, Unstructured};

@@ -6,10 +6,8 @@ use random::{Random, with_new_seeds};
 mod c;
 #[path = "../../palladion-raf/tests/shared/disk.rs"]
 mod disk;
-#[allow(dead_code)] // other targets use the rest
 #[path = "../../../fuzz/src/input.rs"]
 mod input;
-#[allow(dead_code)]
 #[path = "../../palladion-raf/tests/shared/model.rs"]
 mod model;
 #[path = "../../palladion/tests/common/random.rs"]

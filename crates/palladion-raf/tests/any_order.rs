@@ -1,17 +1,7 @@
 //! Random inputs of the fuzz target, for files as Rust has them.
 
-use crate::random::{Random, with_new_seeds};
-
-#[path = "shared/disk.rs"]
-mod disk;
-#[allow(dead_code)] // other targets use the rest
-#[path = "../../../fuzz/src/input.rs"]
-mod input;
-#[allow(dead_code)]
-#[path = "shared/model.rs"]
-mod model;
-#[path = "shared/rust.rs"]
-mod rust;
+use crate::random::with_new_seeds;
+use crate::{model, rust};
 
 #[test]
 fn any_order() {
