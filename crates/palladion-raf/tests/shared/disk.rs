@@ -66,6 +66,9 @@ impl Fired {
 
 const ERRORS: [i32; 5] = [libc::EIO, libc::ENOSPC, libc::EINTR, libc::EBADF, libc::EACCES];
 
+/// A write at an offset or, without bytes, another size.
+type Change = (u64, Option<Vec<u8>>);
+
 #[derive(Default)]
 pub struct World {
     pub memory: Memory,
@@ -78,9 +81,8 @@ pub struct World {
     pub fired: Option<Fired>,
     /// Calls of the kind that is to go wrong, since it was armed.
     pub calls: usize,
-    /// What was there at the last sync, and what was done since: a write at an offset, or another
-    /// size. Kept if there is something here.
-    pub synced: Option<(Memory, Vec<(u64, Option<Vec<u8>>)>)>,
+    /// What was there at the last sync, and what was done since. Kept if there is something here.
+    pub synced: Option<(Memory, Vec<Change>)>,
 }
 
 /// What a call does: how much of its work, the bit that it flips, and the result.
