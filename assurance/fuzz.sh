@@ -70,11 +70,15 @@ if [ -n "$merge" ]; then
     exit
 fi
 
+sources() { # TARGET: its source, and what it shares with tests
+    echo "fuzz/fuzz_targets/$1.rs"
+    sed -n 's|^#\[path = "../../\(.*\)"\]$|\1|p' "fuzz/fuzz_targets/$1.rs"
+}
 if [ -n "$planted" ]; then
     count=0
     for name; do
         for defect in $(sed -nE 's/.*\b(plant|planted)\("([a-z-]+)".*/\2/p' \
-            "fuzz/fuzz_targets/$name.rs" | sort -u); do
+            $(sources "$name") | sort -u); do
             rm -rf "$work/planted"
             if PALLADION_FUZZ_PLANT=$defect fuzz "$name" 120 "$work/planted"; then
                 echo "$name: the planted defect $defect was not found"

@@ -50,7 +50,7 @@ packages=(
     clang-19 lld-19 wabt wasi-libc python3-venv
     bochs bochs-term bochsbios vgabios cpio python3 binutils gcc libc6-dev
     g++ make pkg-config cmake valgrind libclang-rt-19-dev musl-tools # for scripts/test-c.sh
-    python3-dev # for .ci/test-pyaegis.sh
+    python3-dev # for pyaegis
 )
 type node >/dev/null 2>&1 || packages+=(nodejs) # Debian's is version 18, without relaxed SIMD
 dpkg -s "${packages[@]}" >/dev/null 2>&1 &&

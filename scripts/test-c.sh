@@ -141,6 +141,8 @@ for test in interface extra file raf sodium; do
         compile $test clang++ clang-19 -std=c++17 -x c++
     fi
 done
+echo "== RAF files, in any order"
+cargo test --quiet --release -p palladion-capi
 echo "== each header alone"
 for header in "$work"/prefix/include/palladion/*.h; do
     printf '#include <%s>\nint main(void) { return 0; }\n' "$(basename "$header")" >"$work/header.c"
@@ -379,12 +381,13 @@ END
 fi
 
 echo "== the same calls of libaegis"
-for test in differential differential-raf; do
-    gcc -std=c11 "${strict[@]}" -I"$capi/include" "$capi/tests/$test.c" -o "$work/bin/$test" -ldl
-done
+gcc -std=c11 "${strict[@]}" -I"$capi/include" "$capi/tests/differential.c" \
+    -o "$work/bin/differential" -ldl
 for backend in $backends; do
     echo -n "$backend: "
     PALLADION_BACKEND=$backend "$work/bin/differential" "$work/compat/lib/libaegis.so" \
         "$work/peer/libaegis.so" 100 "$RANDOM"
 done
-"$work/bin/differential-raf" "$work/compat/lib/libaegis.so" "$work/peer/libaegis.so" 300 "$RANDOM"
+gcc -std=c99 "${strict[@]}" -I"$capi/include" "$capi/tests/raf.c" -o "$work/bin/raf-libaegis" \
+    "$work/peer/libaegis.so" -Wl,-rpath,"$work/peer"
+"$work/bin/raf-libaegis" libaegis

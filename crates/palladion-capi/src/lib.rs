@@ -40,3 +40,7 @@ mod number;
 #[allow(unsafe_code)]
 mod raf;
 mod status;
+#[allow(unsafe_code)]
+#[cfg(all(test, not(windows)))] // Windows has no error numbers of C in `io::Error`
+#[path = "../tests/raf.rs"]
+mod tests;

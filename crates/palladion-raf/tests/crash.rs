@@ -1,12 +1,13 @@
 //! The process is killed, or the machine loses power, at any moment: after reopening the size is
 //! one that was valid, and every chunk is an old one or a new one.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use crate::disk::{Disk, World};
 use crate::random::Random;
 use palladion_raf::{Algorithm, Error, Memory, Options, Raf, Storage};
 
@@ -196,81 +197,19 @@ fn victim_of(path: &Path, when: usize) -> std::process::ExitStatus {
     command.output().unwrap().status
 }
 
-/// A storage with a cache: until it is synced, nothing is kept for sure.
-#[derive(Default)]
-struct Cache {
-    /// As the program sees it.
-    memory: Memory,
-    /// What is kept for sure.
-    kept: Memory,
-    /// What was done since.
-    pending: Vec<Pending>,
-}
-
-#[derive(Clone)]
-enum Pending {
-    Write(u64, Vec<u8>),
-    Resize(u64),
-}
-
-/// A [`Cache`] that the test looks into while a file uses it.
-struct Watched<'a>(&'a RefCell<Cache>);
-
-impl Storage for Watched<'_> {
-    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        self.0.borrow_mut().memory.read_at(buf, offset)
-    }
-    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
-        let mut cache = self.0.borrow_mut();
-        cache.pending.push(Pending::Write(offset, buf.to_vec()));
-        cache.memory.write_at(buf, offset)
-    }
-    fn size(&mut self) -> io::Result<u64> {
-        self.0.borrow_mut().memory.size()
-    }
-    fn set_size(&mut self, size: u64) -> io::Result<()> {
-        let mut cache = self.0.borrow_mut();
-        cache.pending.push(Pending::Resize(size));
-        cache.memory.set_size(size)
-    }
-    fn sync(&mut self) -> io::Result<()> {
-        let mut cache = self.0.borrow_mut();
-        cache.pending.clear();
-        cache.kept = cache.memory.clone();
-        Ok(())
-    }
-    fn grows(&self) -> bool {
-        true
-    }
-}
-
-impl Cache {
-    /// Returns what is left if, of all that was not synced, only this is kept.
-    fn cut(&self, mut is_kept: impl FnMut(usize) -> bool) -> Memory {
-        let mut left = self.kept.clone();
-        for (i, pending) in self.pending.iter().enumerate() {
-            match pending {
-                _ if !is_kept(i) => {}
-                Pending::Write(offset, bytes) => left.write_at(bytes, *offset).unwrap(),
-                Pending::Resize(size) => left.set_size(*size).unwrap(),
-            }
-        }
-        left
-    }
-}
-
 /// Goes through workloads and cuts the power often; gives what is left, and all contents since the
 /// last sync.
 fn power_cuts(
     barriers: bool,
-    mut cut: impl FnMut(&Cache, &mut Random) -> Memory,
+    mut cut: impl FnMut(&World, &mut Random) -> Memory,
     mut look: impl FnMut(Memory, &[Vec<u8>], &str),
 ) {
     for seed in 0..150 {
         let mut random = Random(seed ^ 0xabcd);
-        let cache = RefCell::new(Cache::default());
-        let storage = &mut Watched(&cache);
-        let mut file = create(storage);
+        let mut disk = Disk { grows: true, ..Disk::default() };
+        let watched = disk.clone();
+        watched.world().synced = Some(Default::default());
+        let mut file = create(&mut disk);
         file.set_barriers(barriers);
         file.sync().unwrap();
         let mut versions = vec![Vec::new()];
@@ -283,7 +222,7 @@ fn power_cuts(
             }
             versions.push(contents);
             for _ in 0..4 {
-                let left = cut(&cache.borrow(), &mut random);
+                let left = cut(&watched.world(), &mut random);
                 look(left, &versions, &format!("workload {seed}, change {i}"));
             }
         }
@@ -295,7 +234,7 @@ fn power_cuts(
 fn power_cut_with_barriers() {
     power_cuts(
         true,
-        |cache, random| cache.cut(|_| random.below(2) == 0),
+        |disk, random| disk.cut(|_| random.below(2) == 0),
         |mut left, versions, what| check(&mut left, versions, what),
     );
 }
@@ -305,9 +244,10 @@ fn power_cut_with_barriers() {
 fn power_cut_in_order() {
     power_cuts(
         false,
-        |cache, random| {
-            let first_lost = random.below(cache.pending.len() + 1);
-            cache.cut(|i| i < first_lost)
+        |disk, random| {
+            let done = disk.synced.as_ref().map_or(0, |(_, done)| done.len());
+            let first_lost = random.below(done + 1);
+            disk.cut(|i| i < first_lost)
         },
         |mut left, versions, what| check(&mut left, versions, what),
     );
@@ -321,7 +261,7 @@ fn power_cut_without_barriers() {
     let (mut damaged, mut truncated) = (0, 0);
     power_cuts(
         false,
-        |cache, random| cache.cut(|_| random.below(2) == 0),
+        |disk, random| disk.cut(|_| random.below(2) == 0),
         |left, versions, what| {
             let file = match Raf::open(left, &KEY) {
                 Ok(file) => file,

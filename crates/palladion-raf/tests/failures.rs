@@ -1,12 +1,12 @@
 //! Whatever fails, and whenever: the file is as before or as it was to be, chunk by chunk, nothing
 //! wrong is read, and the same change made again succeeds.
 
-use std::cell::RefCell;
 use std::io;
-use std::rc::Rc;
 
 use palladion_raf::merkle::{Sha256, Tree, tree_len};
 use palladion_raf::{Algorithm, Environment, Error, Info, Memory, Options, Raf, Storage};
+
+use crate::disk::{Disk, On};
 
 const CHUNK: usize = 1024;
 const RECORD: usize = CHUNK + 48;
@@ -14,87 +14,10 @@ const KEY: [u8; 32] = [5; 32];
 const PLACES: u64 = 13;
 const OLD: usize = 2500;
 
-/// What a file needs from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
-    Read,
-    Write,
-    Size,
-    SetSize,
-    Sync,
-    Random,
-}
-
-const NEEDS: [Need; 6] =
-    [Need::Read, Need::Write, Need::Size, Need::SetSize, Need::Sync, Need::Random];
-
-#[derive(Default)]
-struct World {
-    memory: Memory,
-    /// What fails, and after how many times that it does not.
-    plan: Option<(Need, usize)>,
-    /// Whether a write that fails is done by half, and a change of the size is done.
-    torn: bool,
-    /// Whether it fails only once.
-    once: bool,
-    failed: bool,
-}
-
-#[derive(Clone, Default)]
-struct Shared(Rc<RefCell<World>>);
-
-impl Shared {
-    fn may(&self, need: Need) -> io::Result<()> {
-        let mut world = self.0.borrow_mut();
-        match &mut world.plan {
-            Some((planned, left)) if *planned == need => match left.checked_sub(1) {
-                Some(fewer) => *left = fewer,
-                None => {
-                    world.failed = true;
-                    if world.once {
-                        world.plan = None;
-                    }
-                    return Err(io::Error::other("planned"));
-                }
-            },
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-impl Storage for Shared {
-    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        self.may(Need::Read)?;
-        self.0.borrow_mut().memory.read_at(buf, offset)
-    }
-    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
-        let may = self.may(Need::Write);
-        let mut world = self.0.borrow_mut();
-        match may {
-            Ok(()) => world.memory.write_at(buf, offset),
-            Err(e) if world.torn => {
-                world.memory.write_at(&buf[..buf.len() / 2], offset).and(Err(e))
-            }
-            Err(e) => Err(e),
-        }
-    }
-    fn size(&mut self) -> io::Result<u64> {
-        self.may(Need::Size)?;
-        self.0.borrow_mut().memory.size()
-    }
-    fn set_size(&mut self, size: u64) -> io::Result<()> {
-        let may = self.may(Need::SetSize);
-        let mut world = self.0.borrow_mut();
-        if may.is_ok() || world.torn { world.memory.set_size(size).and(may) } else { may }
-    }
-    fn sync(&mut self) -> io::Result<()> {
-        self.may(Need::Sync)
-    }
-}
+const NEEDS: [On; 6] = [On::Read, On::Write, On::Size, On::SetSize, On::Sync, On::Random];
 
 /// An environment with memory of its own for what is read, or without.
-struct Own<const BULK: bool>(Shared);
+struct Own<const BULK: bool>(Disk);
 
 impl<const BULK: bool> Environment for Own<BULK> {
     type Buffer = Vec<u8>;
@@ -102,17 +25,11 @@ impl<const BULK: bool> Environment for Own<BULK> {
     const BULK: bool = BULK;
 
     fn random(&mut self, bytes: &mut [u8]) -> io::Result<()> {
-        self.0.may(Need::Random)?;
-        getrandom(bytes);
-        Ok(())
+        self.0.random(bytes)
     }
 }
 
-fn getrandom(bytes: &mut [u8]) {
-    palladion_raf::System::<Sha256>::default().random(bytes).unwrap();
-}
-
-type File<const BULK: bool> = Raf<Shared, Own<BULK>>;
+type File<const BULK: bool> = Raf<Disk, Own<BULK>>;
 
 fn room(info: &Info) -> Result<Vec<u8>, Error> {
     Ok(vec![0; info.record_len()])
@@ -236,21 +153,20 @@ fn everything_fails<const BULK: bool>() {
         let new = step.model(old.clone());
         for left in 0.. {
             let what = format!("{step:?}, {need:?} {left}, torn {torn}, barriers {barriers}");
-            let world = Shared::default();
-            world.0.borrow_mut().memory = storage.clone();
-            let environment = Own::<BULK>(world.clone());
-            let found = palladion_raf::Found::new(world.clone()).unwrap();
+            let disk = Disk::default();
+            disk.world().memory = storage.clone();
+            let environment = Own::<BULK>(disk.clone());
+            let found = palladion_raf::Found::new(disk.clone()).unwrap();
             let mut file = found.open_in(&KEY, environment, room).unwrap();
             file.set_barriers(barriers);
             if with_tree {
                 file.attach(tree()).unwrap();
                 file.rebuild_tree().unwrap();
             }
-            world.0.borrow_mut().plan = Some((need, left));
-            world.0.borrow_mut().torn = torn;
+            disk.fail(need, left, torn);
             let result = step.take(&mut file);
-            world.0.borrow_mut().plan = None;
-            if !world.0.borrow().failed {
+            disk.work_again();
+            if disk.world().fired.is_none() {
                 result.unwrap();
                 break;
             }
@@ -261,7 +177,7 @@ fn everything_fails<const BULK: bool>() {
 
             // Nothing wrong is read, and nothing wrong is attested.
             let damaged = mixed(&file, [&old, &new], &what);
-            assert!(!damaged || torn && need == Need::Write, "{what}");
+            assert!(!damaged || torn && need == On::Write, "{what}");
             if with_tree {
                 match file.commitment() {
                     // Every chunk is what it was, so this is the commitment of the old file.
@@ -271,10 +187,10 @@ fn everything_fails<const BULK: bool>() {
                 }
             }
             // Opening the file now gives the same, unless a header was written in part.
-            let bytes = world.0.borrow().memory.0.clone();
+            let bytes = disk.world().memory.0.clone();
             match Raf::open(Memory(bytes), &KEY) {
                 Ok(other) => _ = mixed(&other, [&old, &new], &what),
-                Err(Error::WrongKey) => assert!(torn && need == Need::Write, "{what}"),
+                Err(Error::WrongKey) => assert!(torn && need == On::Write, "{what}"),
                 Err(e) => panic!("{what}: {e}"),
             }
 
@@ -284,11 +200,11 @@ fn everything_fails<const BULK: bool>() {
                 Ok(()) => {}
                 Err(Error::SyncFailed) => {
                     // Only opening the file again shows what is on the disk.
-                    assert_eq!(need, Need::Sync, "{what}");
+                    assert_eq!(need, On::Sync, "{what}");
                     file.verify().unwrap();
-                    file = palladion_raf::Found::new(world.clone())
+                    file = palladion_raf::Found::new(disk.clone())
                         .unwrap()
-                        .open_in(&KEY, Own::<BULK>(world.clone()), room)
+                        .open_in(&KEY, Own::<BULK>(disk.clone()), room)
                         .unwrap();
                     if with_tree {
                         file.attach(tree()).unwrap();
@@ -318,7 +234,7 @@ fn everything_fails<const BULK: bool>() {
             }
             assert_eq!(file.read_at(&mut found, 0).unwrap(), new.len(), "{what}");
             assert!(found[..new.len()] == new, "{what}");
-            let bytes = world.0.borrow().memory.0.clone();
+            let bytes = disk.world().memory.0.clone();
             let len = 64 + new.len().div_ceil(CHUNK) * RECORD;
             assert!(bytes.len() == len || !is_cut && bytes.len() > len, "{what}");
             let mut found = vec![0xee; new.len() + 1];
@@ -369,15 +285,14 @@ fn everything_fails_once_without_memory() {
 fn a_torn_header() {
     for (size, left) in [10, 5000].into_iter().flat_map(|size| (0..4).map(move |left| (size, left)))
     {
-        let world = Shared::default();
+        let disk = Disk::default();
         let options = Options::default().chunk_size(CHUNK as u32);
-        let mut file = options.create(world.clone(), &KEY).unwrap();
+        let mut file = options.create(disk.clone(), &KEY).unwrap();
         file.write_at(&data(OLD, 3), 0).unwrap();
-        let memory = std::mem::take(&mut world.0.borrow_mut().memory);
-        let plan = Some((Need::Write, left));
-        *world.0.borrow_mut() = World { memory, plan, torn: true, once: true, failed: false };
+        disk.fail(On::Write, left, true);
+        disk.world().stays = false;
         let result = file.set_size(size as u64);
-        assert_eq!(result.is_err(), world.0.borrow().failed);
+        assert_eq!(result.is_err(), disk.world().fired.is_some());
         let expected = if result.is_ok() || size < OLD && left > 0 { size } else { OLD };
         assert_eq!(Raf::open(file.into_storage(), &KEY).unwrap().size(), expected as u64);
     }
@@ -386,12 +301,12 @@ fn a_torn_header() {
 /// Without random numbers, as in a test of libaegis: the size stays, and the file can be used.
 #[test]
 fn no_random_numbers() {
-    let world = Shared::default();
+    let disk = Disk::default();
     let options = Options::default().algorithm(Algorithm::Aegis128L).chunk_size(CHUNK as u32);
     let mut file =
-        options.create_in(world.clone(), &KEY[..16], Own::<false>(world.clone()), room).unwrap();
+        options.create_in(disk.clone(), &KEY[..16], Own::<false>(disk.clone()), room).unwrap();
     file.write_at(b"text", 0).unwrap();
-    world.0.borrow_mut().plan = Some((Need::Random, 0));
+    disk.fail(On::Random, 0, false);
     assert!(matches!(file.set_size(5000), Err(Error::NoRandomness(_))));
     assert_eq!(file.size(), 4);
     assert!(matches!(file.write_at(b"x", 1), Err(Error::NoRandomness(_))));
@@ -399,7 +314,7 @@ fn no_random_numbers() {
     file.sync().unwrap();
     let mut buf = [0; 9];
     assert_eq!((file.read_at(&mut buf, 0).unwrap(), &buf[..4]), (4, &b"text"[..]));
-    world.0.borrow_mut().plan = None;
+    disk.work_again();
     file.set_size(5000).unwrap();
     assert_eq!(file.size(), 5000);
 }
@@ -407,16 +322,15 @@ fn no_random_numbers() {
 /// A long write, part of which several threads do.
 #[test]
 fn long_writes() {
-    let world = Shared::default();
+    let disk = Disk::default();
     let options = Options::default().chunk_size(CHUNK as u32);
-    let mut file = options.create(world.clone(), &KEY).unwrap();
+    let mut file = options.create(disk.clone(), &KEY).unwrap();
     let len = 300 * CHUNK + 17;
     file.write_at(&data(len, 3), 0).unwrap();
     for (left, torn) in [(0, false), (1, false), (0, true), (1, true)] {
-        world.0.borrow_mut().plan = Some((Need::Write, left));
-        world.0.borrow_mut().torn = torn;
+        disk.fail(On::Write, left, torn);
         assert!(matches!(file.write_at(&data(len, 9), 5), Err(Error::Io(_))));
-        world.0.borrow_mut().plan = None;
+        disk.work_again();
         file.write_at(&data(len, 9), 5).unwrap();
         let mut found = vec![0; len + 5];
         assert_eq!(file.read_at(&mut found, 0).unwrap(), len + 5);
@@ -428,16 +342,16 @@ fn long_writes() {
 /// often one tries.
 #[test]
 fn nothing_is_cut_before_the_header_is_on_disk() {
-    let world = Shared::default();
+    let disk = Disk::default();
     let options = Options::default().chunk_size(CHUNK as u32);
-    let mut file = options.create(world.clone(), &KEY).unwrap();
+    let mut file = options.create(disk.clone(), &KEY).unwrap();
     file.write_at(&data(OLD, 3), 0).unwrap();
     file.set_barriers(true);
-    let len = || world.0.borrow_mut().memory.size().unwrap();
+    let len = || disk.world().memory.size().unwrap();
     let before = len();
-    world.0.borrow_mut().plan = Some((Need::Sync, 0));
+    disk.fail(On::Sync, 0, false);
     assert!(matches!(file.set_size(10), Err(Error::Io(_))));
-    world.0.borrow_mut().plan = None;
+    disk.work_again();
     for _ in 0..3 {
         assert!(matches!(file.recover(), Err(Error::SyncFailed)));
         assert!(matches!(file.sync(), Err(Error::SyncFailed)));

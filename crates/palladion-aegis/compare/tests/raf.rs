@@ -1,5 +1,5 @@
 //! The same random operations on a file have the same effect in both crates, down to the bytes in
-//! the storage.
+//! the storage. Crate aegis, which is libaegis in C, also passes the vectors of `vectors/raf.txt`.
 
 #![cfg(feature = "raf")]
 
@@ -11,6 +11,9 @@ use ours::raf as a;
 use palladion_aegis_compare::Random;
 use sha2::{Digest, Sha256};
 use upstream::raf as b;
+
+#[path = "../../../palladion-raf/tests/shared/vectors.rs"]
+mod vectors;
 
 /// A storage in memory, which can be told to fail.
 #[derive(Clone, Default)]
@@ -26,10 +29,18 @@ impl Memory {
     }
 }
 
-/// The same numbers for both.
-struct Numbers(Random);
+/// Bytes that are given, and then random ones: the same for both.
+struct Numbers(Vec<u8>, Random);
 
-/// SHA-256 in four ways, cut to some length.
+impl Numbers {
+    fn fill(&mut self, bytes: &mut [u8]) {
+        let given = self.0.len().min(bytes.len());
+        bytes.iter_mut().zip(self.0.drain(..given)).for_each(|(to, from)| *to = from);
+        self.1.fill(&mut bytes[given..]);
+    }
+}
+
+/// SHA-256 as in pyaegis, cut to some length.
 struct Hash(usize);
 
 impl Hash {
@@ -77,7 +88,7 @@ macro_rules! implement {
 
         impl $name::RafRng for Numbers {
             fn fill(&mut self, buf: &mut [u8]) -> Result<(), $name::Error> {
-                self.0.fill(buf);
+                Numbers::fill(self, buf);
                 Ok(())
             }
         }
@@ -92,7 +103,7 @@ macro_rules! implement {
                 chunk: &[u8],
                 index: u64,
             ) -> Result<(), $name::Error> {
-                self.hash(out, &[b"leaf", &index.to_le_bytes(), chunk]);
+                self.hash(out, &[&[0], &index.to_le_bytes(), chunk]);
                 Ok(())
             }
             fn hash_parent(
@@ -104,7 +115,7 @@ macro_rules! implement {
                 index: u64,
             ) -> Result<(), $name::Error> {
                 let place = [&level.to_le_bytes()[..], &index.to_le_bytes()].concat();
-                self.hash(out, &[b"parent", &place, left, right]);
+                self.hash(out, &[&[1], &place, left, right]);
                 Ok(())
             }
             fn hash_empty(
@@ -113,7 +124,7 @@ macro_rules! implement {
                 level: u32,
                 index: u64,
             ) -> Result<(), $name::Error> {
-                self.hash(out, &[b"empty", &level.to_le_bytes(), &index.to_le_bytes()]);
+                self.hash(out, &[&[2], &level.to_le_bytes(), &index.to_le_bytes()]);
                 Ok(())
             }
             fn hash_commitment(
@@ -123,7 +134,7 @@ macro_rules! implement {
                 context: &[u8],
                 size: u64,
             ) -> Result<(), $name::Error> {
-                self.hash(out, &[b"commitment", root, context, &size.to_le_bytes()]);
+                self.hash(out, &[&[3], root, context, &size.to_le_bytes()]);
                 Ok(())
             }
         }
@@ -131,24 +142,39 @@ macro_rules! implement {
 }
 implement!(a b);
 
-/// Returns what a function returned, for any two types that print alike.
-fn text(result: impl core::fmt::Debug) -> String {
-    format!("{result:?}")
+/// Evaluates an expression in which a name is each of the crates, and another a value for each.
+macro_rules! both {
+    ($raf:ident, $name:ident = [$a:expr, $b:expr]; $work:expr) => {{
+        #[allow(unused_imports)]
+        let a = {
+            use ours::raf as $raf;
+            let $name = $a;
+            $work
+        };
+        #[allow(unused_imports)]
+        let b = {
+            use upstream::raf as $raf;
+            let $name = $b;
+            $work
+        };
+        (a, b)
+    }};
 }
 
-/// The same, without the value of a result that cannot be printed.
-fn error<T, E: core::fmt::Debug>(result: Result<T, E>) -> String {
-    text(result.map(drop))
+/// The same, whose results must print alike. Returns what they print.
+macro_rules! same {
+    ($($work:tt)*) => {{
+        let (a, b) = both!($($work)*);
+        let [a, b] = [format!("{a:?}"), format!("{b:?}")];
+        assert_eq!(a, b);
+        a
+    }};
 }
 
-/// Calls both builders alike.
-macro_rules! builders {
-    ($algorithm:ident, $seed:expr $(, $call:ident($($argument:expr),*))*) => {(
-        a::RafBuilder::<a::$algorithm>::with_rng(Numbers(Random::seeded($seed)))
-            $(.$call($($argument),*))*,
-        b::RafBuilder::<b::$algorithm>::with_rng(Numbers(Random::seeded($seed)))
-            $(.$call($($argument),*))*,
-    )};
+macro_rules! builder {
+    ($raf:ident, $algorithm:ident, $seed:expr) => {
+        $raf::RafBuilder::<$raf::$algorithm>::with_rng(Numbers(vec![], Random::seeded($seed)))
+    };
 }
 
 macro_rules! compare {
@@ -170,13 +196,13 @@ macro_rules! compare {
                 let most = 1 + random.below(20);
                 let places = random.below(2) * (most + random.below(3));
                 let [m, n] = [Memory::default(), Memory::default()];
-                let (mut a, mut b) = builders!($algorithm, seed, chunk_size(chunk as u32));
-                if places > 0 {
-                    a = a.merkle(Hash(hash), places as u64);
-                    b = b.merkle(Hash(hash), places as u64);
-                }
-                let mut a = a.create(m.clone(), &key).unwrap();
-                let mut b = b.create(n.clone(), &key).unwrap();
+                let (mut a, mut b) = both!(raf, memory = [m.clone(), n.clone()]; {
+                    let mut new = builder!(raf, $algorithm, seed).chunk_size(chunk as u32);
+                    if places > 0 {
+                        new = new.merkle(Hash(hash), places as u64);
+                    }
+                    new.create(memory, &key).unwrap()
+                });
                 // The bytes in the storages are the same until there is a gap before what is
                 // written, where upstream writes a chunk twice, with two nonces; or something is
                 // cut off, which stays in upstream's last chunk.
@@ -189,61 +215,47 @@ macro_rules! compare {
                     }
                     match random.below(8) {
                         0..=2 => {
-                            let end = offset + len;
                             let data = random.bytes(len);
                             same_bytes &= len == 0 || offset as u64 <= a.size();
-                            let [x, y] = [
-                                text(a.write(&data, offset as u64)),
-                                text(b.write(&data, offset as u64)),
-                            ];
-                            assert_eq!(x, y);
-                            let full = places > 0 && end.div_ceil(chunk) > places && len > 0;
-                            assert_eq!(x == "Err(Overflow)", full);
+                            let written = same!(raf, file = [&mut a, &mut b];
+                                file.write(&data, offset as u64));
+                            let chunks = (offset + len).div_ceil(chunk);
+                            let full = places > 0 && chunks > places && len > 0;
+                            assert_eq!(written == "Err(Overflow)", full);
                         }
                         3 | 4 => {
-                            let mut out = [vec![1; len], vec![1; len]];
-                            let [x, y] = [
-                                text(a.read(&mut out[0], offset as u64)),
-                                text(b.read(&mut out[1], offset as u64)),
-                            ];
-                            assert_eq!(x, y);
-                            assert_eq!(out[0], out[1]);
+                            same!(raf, file = [&mut a, &mut b]; {
+                                let mut out = vec![1; len];
+                                (file.read(&mut out, offset as u64), out)
+                            });
                         }
                         5 => {
                             let size = offset.min(places.wrapping_sub(1).min(most) * chunk);
                             same_bytes &= size as u64 >= a.size();
-                            a.truncate(size as u64).unwrap();
-                            b.truncate(size as u64).unwrap();
+                            let cut = same!(raf, file = [&mut a, &mut b];
+                                file.truncate(size as u64));
+                            assert_eq!(cut, "Ok(())");
                         }
                         6 => {
-                            let [mut a, mut b] = [
-                                Box::new(a.cursor()) as Box<dyn Stream + '_>,
-                                Box::new(b.cursor()) as Box<dyn Stream + '_>,
-                            ];
                             let to = match random.below(3) {
                                 0 => SeekFrom::Start(offset as u64),
                                 1 => SeekFrom::End(-(len as i64)),
                                 _ => SeekFrom::Current(len as i64),
                             };
-                            let [x, y] = [a.seek(to).ok(), b.seek(to).ok()];
-                            assert_eq!(x, y);
-                            let mut out = [vec![], vec![]];
-                            a.read_to_end(&mut out[0]).unwrap();
-                            b.read_to_end(&mut out[1]).unwrap();
-                            assert_eq!(out[0], out[1]);
-                            a.flush().unwrap();
-                            b.flush().unwrap();
+                            same!(raf, file = [a.cursor(), b.cursor()]; {
+                                let (mut file, mut out) = (file, vec![]);
+                                let sought = file.seek(to).ok();
+                                file.read_to_end(&mut out).unwrap();
+                                file.flush().unwrap();
+                                (sought, out)
+                            });
                         }
                         _ => {
-                            let mut out = [vec![1; hash], vec![1; hash]];
-                            let [x, y] = [
-                                text(a.merkle_commitment(&mut out[0])),
-                                text(b.merkle_commitment(&mut out[1])),
-                            ];
-                            assert_eq!(x, y);
-                            assert_eq!(out[0], out[1]);
-                            assert_eq!(text(a.merkle_verify()), text(b.merkle_verify()));
-                            assert_eq!(text(a.merkle_rebuild()), text(b.merkle_rebuild()));
+                            same!(raf, file = [&mut a, &mut b]; {
+                                let mut out = vec![1; hash];
+                                let committed = file.merkle_commitment(&mut out);
+                                (committed, out, file.merkle_verify(), file.merkle_rebuild())
+                            });
                         }
                     }
                     assert_eq!(a.size(), b.size());
@@ -265,42 +277,31 @@ macro_rules! compare {
                 size: usize,
                 chunk: usize,
             ) {
-                let info = [
-                    text(a::probe(&mut n.clone())),
-                    text(b::probe(&mut m.clone())),
-                ];
-                assert_eq!(info[0], info[1]);
+                same!(raf, memory = [&mut n.clone(), &mut m.clone()]; raf::probe(memory));
                 for damaged in [false, true] {
                     let mut at = 0;
                     if damaged {
                         at = random.below(n.bytes.borrow().len());
-                        *m.bytes.borrow_mut() = n.bytes.borrow().clone();
-                        m.bytes.borrow_mut()[at] ^= 1 << random.below(8);
-                        *n.bytes.borrow_mut() = m.bytes.borrow().clone();
+                        n.bytes.borrow_mut()[at] ^= 1 << random.below(8);
+                        m.bytes.borrow_mut().clone_from(&n.bytes.borrow());
                     }
                     let chunks = size.div_ceil(chunk).max(1) as u64;
-                    let (a, b) = builders!($algorithm, 1, merkle(Hash(32), chunks));
-                    let (a, b) = (a.open(n.clone(), key), b.open(m.clone(), key));
-                    let (Ok(mut a), Ok(mut b)) = (a, b) else {
-                        let (a, b) = builders!($algorithm, 1);
-                        let [x, y] = [error(a.open(n.clone(), key)), error(b.open(m.clone(), key))];
-                        assert_eq!(x, y);
+                    let opened = both!(raf, memory = [n.clone(), m.clone()];
+                        builder!(raf, $algorithm, 1).merkle(Hash(32), chunks).open(memory, key));
+                    let (Ok(mut a), Ok(mut b)) = opened else {
+                        same!(raf, memory = [n.clone(), m.clone()];
+                            builder!(raf, $algorithm, 1).open(memory, key).map(drop));
                         assert!(damaged && at < 64);
                         continue;
                     };
-                    let [x, y] = [text(a.merkle_rebuild()), text(b.merkle_rebuild())];
-                    assert_eq!(x, y);
-                    assert_eq!(x == "Ok(())", !damaged);
-                    let mut out = [vec![1; size], vec![1; size]];
-                    let [x, y] = [a.read(&mut out[0], 0).ok(), b.read(&mut out[1], 0).ok()];
-                    assert_eq!(x, y);
-                    if !damaged {
-                        assert_eq!(out[0], out[1]);
-                        let mut hash = [[0; 32]; 2];
-                        a.merkle_commitment(&mut hash[0]).unwrap();
-                        b.merkle_commitment(&mut hash[1]).unwrap();
-                        assert_eq!(hash[0], hash[1]);
-                    }
+                    let rebuilt = same!(raf, file = [&mut a, &mut b]; file.merkle_rebuild());
+                    assert_eq!(rebuilt == "Ok(())", !damaged);
+                    same!(raf, file = [&mut a, &mut b]; {
+                        let (mut out, mut hash) = (vec![1; size], [0; 32]);
+                        let read = file.read(&mut out, 0).ok();
+                        let committed = file.merkle_commitment(&mut hash).is_ok();
+                        (read, (!damaged).then_some((committed, out, hash)))
+                    });
                 }
             }
 
@@ -311,21 +312,21 @@ macro_rules! compare {
                 for _ in 0..60 {
                     let key = random.array::<$len>();
                     let [m, n] = [Memory::default(), Memory::default()];
-                    let (a, b) = builders!($algorithm, 7, chunk_size(1024), merkle(Hash(20), 9));
-                    let mut a = a.create(m.clone(), &key).unwrap();
-                    let mut b = b.create(n.clone(), &key).unwrap();
                     let len = random.below(8000);
                     let data = random.bytes(len);
-                    a.write(&data, 0).unwrap();
-                    b.write(&data, 0).unwrap();
+                    let (mut a, mut b) = both!(raf, memory = [m.clone(), n.clone()]; {
+                        let new = builder!(raf, $algorithm, 7).chunk_size(1024);
+                        let mut file = new.merkle(Hash(20), 9).create(memory, &key).unwrap();
+                        file.write(&data, 0).unwrap();
+                        file
+                    });
                     if random.below(2) == 0 && len > 0 {
                         let at = 64 + random.below(m.bytes.borrow().len() - 64);
                         for memory in [&m, &n] {
                             memory.bytes.borrow_mut()[at] ^= 1;
                         }
-                        let [x, y] = [text(a.merkle_verify()), text(b.merkle_verify())];
-                        assert_eq!(x, y);
-                        assert!(x.starts_with("Ok(Some("));
+                        let found = same!(raf, file = [&mut a, &mut b]; file.merkle_verify());
+                        assert!(found.starts_with("Ok(Some("));
                         continue;
                     }
                     // The first operation on the storage fails: nothing has changed.
@@ -333,15 +334,14 @@ macro_rules! compare {
                         memory.fails.set(true);
                     }
                     let more = &data[..random.below(len + 1)];
-                    let [x, y] = [text(a.write(more, 500)), text(b.write(more, 500))];
-                    assert_eq!(x, y);
-                    assert_eq!(x == "Ok(0)", more.is_empty());
+                    let written = same!(raf, file = [&mut a, &mut b]; file.write(more, 500));
+                    assert_eq!(written == "Ok(0)", more.is_empty());
                     drop((a, b));
                     for memory in [&m, &n] {
                         memory.fails.set(false);
-                        let (a, b) = builders!($algorithm, 7);
-                        assert_eq!(a.open(memory.clone(), &key).unwrap().size(), len as u64);
-                        assert_eq!(b.open(memory.clone(), &key).unwrap().size(), len as u64);
+                        let size = same!(raf, memory = [memory.clone(), memory.clone()];
+                            builder!(raf, $algorithm, 7).open(memory, &key).unwrap().size());
+                        assert_eq!(size, len.to_string());
                     }
                 }
             }
@@ -349,49 +349,43 @@ macro_rules! compare {
             #[test]
             fn arguments() {
                 let (key, other) = ([1; $len], [2; $len]);
-                let both = || [Memory::default(), Memory::default()];
                 for chunk in [0, 16, 1008, 1025, 1 << 21] {
-                    let [m, n] = both();
-                    let (a, b) = builders!($algorithm, 7, chunk_size(chunk));
-                    assert_eq!(error(a.create(m, &key)), error(b.create(n, &key)));
+                    same!(raf, new = [Memory::default(), Memory::default()];
+                        builder!(raf, $algorithm, 7).chunk_size(chunk).create(new, &key).map(drop));
                 }
                 let trees = [(0, 1), (7, 1), (65, 1), (8, 0), (8, u64::MAX), (64, 1 << 24)];
                 for (hash, places) in trees {
-                    let [m, n] = both();
-                    let (a, b) = builders!($algorithm, 7, merkle(Hash(hash), places));
-                    assert_eq!(error(a.create(m, &key)), error(b.create(n, &key)));
+                    same!(raf, new = [Memory::default(), Memory::default()];
+                        builder!(raf, $algorithm, 7).merkle(Hash(hash), places).create(new, &key)
+                            .map(drop));
                 }
-                let [m, n] = both();
-                let (a, b) = builders!($algorithm, 7, chunk_size(4096), truncate(false));
-                a.create(m.clone(), &key).unwrap();
-                b.create(n.clone(), &key).unwrap();
-                let (a, b) = builders!($algorithm, 7);
-                let [x, y] = [error(a.create(m.clone(), &key)), error(b.create(n.clone(), &key))];
-                assert_eq!((&*x, &*y), ("Err(AlreadyExists)", "Err(AlreadyExists)"));
-                let (a, b) = builders!($algorithm, 7);
-                let [x, y] = [error(a.open(m.clone(), &other)), error(b.open(n.clone(), &other))];
-                assert_eq!((&*x, &*y), ("Err(AuthenticationFailed)", "Err(AuthenticationFailed)"));
+                let [m, n] = [Memory::default(), Memory::default()];
+                let both = || [m.clone(), n.clone()];
+                same!(raf, memory = [m.clone(), n.clone()]; {
+                    let new = builder!(raf, $algorithm, 7).chunk_size(4096).truncate(false);
+                    new.create(memory, &key).map(drop).unwrap()
+                });
+                let created = same!(raf, memory = [m.clone(), n.clone()];
+                    builder!(raf, $algorithm, 7).create(memory, &key).map(drop));
+                assert_eq!(created, "Err(AlreadyExists)");
+                let opened = same!(raf, memory = [m.clone(), n.clone()];
+                    builder!(raf, $algorithm, 7).open(memory, &other).map(drop));
+                assert_eq!(opened, "Err(AuthenticationFailed)");
                 for at in [0, 8, 10, 11, 12, 13, 16, 24, 63] {
-                    for memory in [&m, &n] {
-                        memory.bytes.borrow_mut()[at] ^= 0x80;
-                    }
-                    let (a, b) = builders!($algorithm, 7);
-                    let [x, y] = [error(a.open(m.clone(), &key)), error(b.open(n.clone(), &key))];
-                    assert_eq!(x, y, "byte {at}");
-                    let [x, y] = [text(a::probe(&mut m.clone())), text(b::probe(&mut n.clone()))];
-                    assert_eq!(x, y, "byte {at}");
-                    for memory in [&m, &n] {
-                        memory.bytes.borrow_mut()[at] ^= 0x80;
-                    }
+                    both().iter().for_each(|memory| memory.bytes.borrow_mut()[at] ^= 0x80);
+                    same!(raf, memory = [m.clone(), n.clone()];
+                        builder!(raf, $algorithm, 7).open(memory, &key).map(drop));
+                    same!(raf, memory = [&mut m.clone(), &mut n.clone()]; raf::probe(memory));
+                    both().iter().for_each(|memory| memory.bytes.borrow_mut()[at] ^= 0x80);
                 }
                 // Too short for a header: both fail with an error of the storage.
                 for len in [63, 10, 0] {
                     m.bytes.borrow_mut().truncate(len);
-                    let (a, b) = builders!($algorithm, 7);
-                    assert!(matches!(a.open(m.clone(), &key), Err(a::Error::Io(_))));
-                    assert!(matches!(b.open(m.clone(), &key), Err(b::Error::Io(_))));
-                    assert!(matches!(a::probe(&mut m.clone()), Err(a::Error::Io(_))));
-                    assert!(matches!(b::probe(&mut m.clone()), Err(b::Error::Io(_))));
+                    both!(raf, memory = [m.clone(), m.clone()]; {
+                        assert!(matches!(raf::probe(&mut memory.clone()), Err(raf::Error::Io(_))));
+                        let opened = builder!(raf, $algorithm, 7).open(memory, &key);
+                        assert!(matches!(opened, Err(raf::Error::Io(_))));
+                    });
                 }
             }
 
@@ -400,19 +394,86 @@ macro_rules! compare {
                 let random = &mut Random::new();
                 for len in 0..130 {
                     let (key, context) = (random.array::<$len>(), random.bytes(len));
-                    let a = text(a::Raf::<a::$algorithm>::derive_master_key(&key, &context));
-                    let b = text(b::Raf::<b::$algorithm>::derive_master_key(&key, &context));
-                    assert_eq!(a, b);
-                    assert_eq!(a, text(a::derive_key(&key, &context)));
+                    let derived = same!(raf, key = [&key, &key];
+                        raf::Raf::<raf::$algorithm>::derive_master_key(key, &context));
+                    assert_eq!(derived, format!("{:?}", a::derive_key(&key, &context)));
+                }
+            }
+
+            /// Crate aegis reads the files of `vectors/raf.txt`, refuses the invalid ones, writes
+            /// the same bytes with the same nonces, and has the same keys and commitments.
+            #[test]
+            fn vectors() {
+                let groups = vectors::parse();
+                let group = groups.iter().find(|group| {
+                    let name = group.algorithm.name().replace('-', "");
+                    name.eq_ignore_ascii_case(stringify!($module))
+                });
+                let group = group.expect("every algorithm has vectors");
+                let key = group.key[..].try_into().unwrap();
+                let fill = |seed, len| vectors::fill(group.seed + seed, len);
+                for (len, expected) in &group.derived {
+                    let context = fill(120, *len);
+                    let derived = b::Raf::<b::$algorithm>::derive_master_key(key, &context);
+                    assert_eq!(derived.unwrap()[..], expected[..]);
+                }
+                for file in &group.files {
+                    let storage = Memory::default();
+                    if let Some(bytes) = &file.bytes {
+                        storage.bytes.borrow_mut().clone_from(bytes);
+                    }
+                    let open = || builder!(b, $algorithm, 1).open(storage.clone(), key);
+                    let (chunk_size, size) = match &file.kind {
+                        vectors::Kind::Read { chunk_size, size } => (*chunk_size, *size),
+                        vectors::Kind::Refused(reason) => {
+                            let error = match reason.strip_prefix("chunk ") {
+                                Some(_) => open().unwrap().read(&mut [0; 9999], 0).unwrap_err(),
+                                None => open().map(drop).unwrap_err(),
+                            };
+                            let is_expected = match &**reason {
+                                "short" => matches!(error, b::Error::Io(_)),
+                                "too-large" => matches!(error, b::Error::Overflow),
+                                "mac" | "chunk 0" => matches!(
+                                    error,
+                                    b::Error::AuthenticationFailed
+                                        | b::Error::InvalidArgument("algorithm mismatch")
+                                ),
+                                _ => matches!(error, b::Error::InvalidArgument(_)),
+                            };
+                            assert!(is_expected, "{reason}: {error:?}");
+                            continue;
+                        }
+                    };
+                    let contents = fill(180, size);
+                    if let Some(hash) = &file.sha256 {
+                        let nonces = (0..size.div_ceil(chunk_size as usize))
+                            .flat_map(|i| fill(60 + i, $len));
+                        let given = group.file_id.iter().copied().chain(nonces).collect();
+                        let numbers = Numbers(given, Random::seeded(0));
+                        let new = b::RafBuilder::<b::$algorithm>::with_rng(numbers);
+                        storage.bytes.borrow_mut().clear();
+                        let new = new.chunk_size(chunk_size).create(storage.clone(), key);
+                        assert_eq!(new.unwrap().write(&contents, 0).unwrap(), size);
+                        let bytes = storage.bytes.borrow();
+                        assert_eq!(Sha256::digest(&*bytes)[..], hash[..]);
+                        assert!(file.bytes.as_ref().is_none_or(|expected| *bytes == *expected));
+                    }
+                    let mut found = vec![1; size + 1];
+                    assert_eq!(open().unwrap().read(&mut found, 0).unwrap(), size);
+                    assert_eq!(found[..size], contents);
+                    for merkle in &file.merkle {
+                        let file = builder!(b, $algorithm, 1).merkle(Hash(32), merkle.max_chunks);
+                        let mut file = file.open(storage.clone(), key).unwrap();
+                        let mut commitment = [0; 32];
+                        file.merkle_rebuild().unwrap();
+                        file.merkle_commitment(&mut commitment).unwrap();
+                        assert_eq!(commitment[..], merkle.commitment[..]);
+                    }
                 }
             }
         }
     )* };
 }
-
-/// What a cursor is.
-trait Stream: Read + Write + Seek {}
-impl<T: Read + Write + Seek> Stream for T {}
 
 compare! {
     aegis128l, Aegis128L, 16;
@@ -425,24 +486,20 @@ compare! {
 
 #[test]
 fn errors() {
-    macro_rules! all {
-        ($name:ident) => {{
-            use $name::Error::*;
-            [
-                Io(ErrorKind::NotFound.into()),
-                InvalidArgument("what"),
-                AuthenticationFailed,
-                AlreadyExists,
-                NotFound,
-                Overflow,
-                MerkleNotEnabled,
-                CorruptedChunk(7),
-                Rng,
-            ]
-            .map(|e| (text(&e), e.to_string()))
-        }};
-    }
-    assert_eq!(all!(a), all!(b));
-    let (a, b) = (a::derive_key(&[0; 24], b""), b::derive_key(&[0; 24], b""));
-    assert_eq!(text(a), text(b));
+    same!(raf, kind = [ErrorKind::NotFound, ErrorKind::NotFound]; {
+        use raf::Error::*;
+        [
+            Io(kind.into()),
+            InvalidArgument("what"),
+            AuthenticationFailed,
+            AlreadyExists,
+            NotFound,
+            Overflow,
+            MerkleNotEnabled,
+            CorruptedChunk(7),
+            Rng,
+        ]
+        .map(|e| (format!("{e:?}"), e.to_string()))
+    });
+    same!(raf, key = [[0; 24], [0; 24]]; raf::derive_key(&key, b""));
 }

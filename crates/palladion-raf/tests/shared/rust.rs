@@ -3,8 +3,8 @@
 use palladion_raf::merkle::{Tree, tree_len};
 use palladion_raf::{Error, Found, Info, Options, Raf};
 
-use crate::disk::Disk;
-use crate::{Fail, Interface, Setup, Status};
+use super::disk::Disk;
+use super::model::{Fail, Interface, Setup, Status};
 
 pub struct File {
     setup: Setup,

@@ -1,20 +1,24 @@
 //! What a file needs from outside: a storage in memory, random numbers and a hash function. Each of
-//! them can fail, do half of its work, or return other bytes than it was given.
+//! them can fail, do half of its work, or return other bytes than it was given, and the storage can
+//! lose what was not synced.
+
+#![allow(dead_code)] // each test uses a part
 
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arbitrary::Arbitrary;
-use palladion_fuzz::Flip;
 use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
 use palladion_raf::{Environment, Memory, Shared, Storage};
+
+use super::input::Flip;
 
 /// What goes wrong, in which call, and after how many successful ones.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub struct Fault {
     pub on: On,
-    after: u8,
+    pub after: u8,
     pub how: How,
     /// Whether the file is closed and opened afterwards, or used as it is.
     pub reopen: bool,
@@ -62,6 +66,9 @@ impl Fired {
 
 const ERRORS: [i32; 5] = [libc::EIO, libc::ENOSPC, libc::EINTR, libc::EBADF, libc::EACCES];
 
+/// A write at an offset or, without bytes, another size.
+type Change = (u64, Option<Vec<u8>>);
+
 #[derive(Default)]
 pub struct World {
     pub memory: Memory,
@@ -69,9 +76,13 @@ pub struct World {
     pub claimed: Option<u64>,
     pub random: u64,
     pub armed: Option<Fault>,
+    /// Whether it goes wrong each time from then on.
+    pub stays: bool,
     pub fired: Option<Fired>,
     /// Calls of the kind that is to go wrong, since it was armed.
     pub calls: usize,
+    /// What was there at the last sync, and what was done since. Kept if there is something here.
+    pub synced: Option<(Memory, Vec<Change>)>,
 }
 
 /// What a call does: how much of its work, the bit that it flips, and the result.
@@ -88,7 +99,7 @@ impl World {
         let all = Turn { len, flip: None, result: Ok(()) };
         let Some(fault) = self.armed.filter(|fault| fault.on == on) else { return all };
         self.calls += 1;
-        if self.calls <= usize::from(fault.after % 5) {
+        if self.calls <= usize::from(fault.after) {
             return all;
         }
         let (number, turn) = match fault.how {
@@ -103,14 +114,32 @@ impl World {
                 (number, Turn { len, flip: None, result })
             }
         };
-        self.armed = None;
+        self.armed = self.armed.filter(|_| self.stays);
         self.fired = Some(Fired { fault, number, place });
         turn
+    }
+
+    fn log(&mut self, place: u64, bytes: Option<&[u8]>) {
+        if let Some((_, done)) = &mut self.synced {
+            done.push((place, bytes.map(<[u8]>::to_vec)));
+        }
+    }
+
+    /// Returns what a power failure leaves if, of all that was not synced, only this is kept.
+    pub fn cut(&self, mut is_kept: impl FnMut(usize) -> bool) -> Memory {
+        let (mut left, done) = self.synced.clone().expect("it is kept");
+        for (_, (place, bytes)) in done.iter().enumerate().filter(|(i, _)| is_kept(*i)) {
+            match bytes {
+                Some(bytes) => left.write_at(bytes, *place).unwrap(),
+                None => left.set_size(*place).unwrap(),
+            }
+        }
+        left
     }
 }
 
 /// The world as a file sees it: its storage, random numbers and hash function.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Disk {
     pub world: Arc<Mutex<World>>,
     /// Whether several threads may use it at once.
@@ -121,6 +150,18 @@ pub struct Disk {
 impl Disk {
     pub fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().expect("nobody panics")
+    }
+
+    /// Makes all calls of a kind fail after so many; if `torn`, they do half of their work.
+    pub fn fail(&self, on: On, after: usize, torn: bool) {
+        let how = if torn { How::Half(0) } else { How::Fails(0) };
+        let mut world = self.world();
+        world.armed = Some(Fault { on, after: after.try_into().unwrap(), how, reopen: false });
+        (world.calls, world.stays) = (0, true);
+    }
+
+    pub fn work_again(&self) {
+        self.world().armed = None;
     }
 
     fn next(&self, on: On, len: usize) -> Turn {
@@ -158,6 +199,7 @@ impl Shared for Disk {
         if let Some(flip) = turn.flip {
             flip.apply(&mut world.memory.0[start..start + turn.len]);
         }
+        world.log(offset, Some(&buf[..turn.len]));
         turn.result
     }
 }
@@ -179,12 +221,19 @@ impl Storage for Disk {
         // Half of the work: it is done, and fails.
         let turn = self.next(On::SetSize, 2);
         if turn.len > 0 {
-            self.world().memory.set_size(size)?;
+            let mut world = self.world();
+            world.memory.set_size(size)?;
+            world.log(size, None);
         }
         turn.result
     }
     fn sync(&mut self) -> io::Result<()> {
-        self.next(On::Sync, 0).result
+        let mut world = self.world();
+        world.next(On::Sync, 0..0).result?;
+        if world.synced.is_some() {
+            world.synced = Some((world.memory.clone(), Vec::new()));
+        }
+        Ok(())
     }
     fn grows(&self) -> bool {
         self.grows

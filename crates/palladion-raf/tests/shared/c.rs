@@ -5,13 +5,12 @@ use std::io;
 use std::ptr::null;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use palladion_fuzz::{Buffer, Offset};
-use palladion_fuzz_capi as _; // its functions have C's names
 use palladion_raf::merkle::Hasher;
 use palladion_raf::{Environment, Storage};
 
-use crate::disk::Disk;
-use crate::{Fail, Interface, Setup, Status, Tree};
+use super::disk::Disk;
+use super::input::{Buffer, Offset};
+use super::model::{Fail, Interface, Setup, Status, Tree};
 
 // The declarations of the header. Pointers to functions are pointers to the callbacks below.
 

@@ -1,49 +1,14 @@
-//! A file does what a vector of bytes does, whatever the order of operations; and what goes wrong
-//! is told.
+//! Limits, damage, and storages of all kinds. `any_order.rs` has all orders of operations.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use crate::random::{Random, with_new_seeds};
 use palladion_raf::merkle::Sha256;
 use palladion_raf::{
     Algorithm, Cursor, Error, HEADER_LEN, Memory, Options, Raf, ReadOnly, Storage, Stream,
 };
 
 const CHUNK: u32 = 1024;
-
-#[derive(Clone, Debug)]
-enum Step {
-    Write { offset: u64, len: usize, seed: u8 },
-    Read { offset: u64, len: usize },
-    Resize(u64),
-    Reopen,
-}
-
-fn steps(random: &mut Random) -> Vec<Step> {
-    let offset = |random: &mut Random| match random.below(3) {
-        0 => random.below(6000),
-        1 => random.below(6) * CHUNK as usize,
-        _ => random.below(40),
-    } as u64;
-    let len = |random: &mut Random| match random.below(3) {
-        0 => random.below(50),
-        1 => random.below(3000),
-        _ => random.below(4) * CHUNK as usize,
-    };
-    let mut step = || match random.below(10) {
-        0..4 => {
-            let seed = random.number() as u8;
-            Step::Write { offset: offset(random), len: len(random), seed }
-        }
-        4..7 => Step::Read { offset: offset(random), len: len(random) },
-        7..9 => Step::Resize(offset(random)),
-        _ => Step::Reopen,
-    };
-    let mut steps: Vec<Step> = (0..24).map(|_| step()).collect();
-    steps.truncate(random.within(1..25));
-    steps
-}
 
 fn key(algorithm: Algorithm) -> Vec<u8> {
     (0..algorithm.key_len() as u8).collect()
@@ -52,69 +17,6 @@ fn key(algorithm: Algorithm) -> Vec<u8> {
 /// Any bytes, none of them zero.
 fn data(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|i| ((i * 7) as u8 ^ seed) | 1).collect()
-}
-
-/// More than any of the files here has.
-const PLACES: u64 = 13;
-
-/// Works on a storage, and gives the length of the file in it.
-fn run(algorithm: Algorithm, storage: &mut dyn Storage, steps: &[Step]) -> u64 {
-    let key = key(algorithm);
-    let mut file =
-        Options::default().algorithm(algorithm).chunk_size(CHUNK).create(storage, &key).unwrap();
-    file = file.with_merkle(PLACES).unwrap();
-    let mut model: Vec<u8> = Vec::new();
-    for step in steps {
-        match *step {
-            Step::Write { offset, len, seed } => {
-                let data = data(len, seed);
-                file.write_at(&data, offset).unwrap();
-                let (start, end) = (offset as usize, offset as usize + len);
-                if len > 0 {
-                    model.resize(model.len().max(end), 0);
-                    model[start..end].copy_from_slice(&data);
-                }
-            }
-            Step::Read { offset, len } => {
-                let mut buf = vec![0xee; len];
-                let n = file.read_at(&mut buf, offset).unwrap();
-                let there = model.get(offset as usize..).unwrap_or(&[]);
-                assert_eq!(buf[..n], there[..len.min(there.len())]);
-                assert!(buf[n..].iter().all(|byte| *byte == 0xee));
-            }
-            Step::Resize(size) => {
-                file.set_size(size).unwrap();
-                model.resize(size as usize, 0);
-            }
-            Step::Reopen => {
-                let commitment = file.commitment().unwrap();
-                file = Raf::open(file.into_storage(), &key).unwrap().with_merkle(PLACES).unwrap();
-                assert_eq!(file.commitment().unwrap(), commitment);
-            }
-        }
-        assert_eq!(file.size(), model.len() as u64);
-    }
-    let mut all = vec![0; model.len() + 1];
-    assert_eq!(file.read_at(&mut all, 0).unwrap(), model.len());
-    assert_eq!(all[..model.len()], model);
-    file.verify().unwrap();
-    file.verify_tree().unwrap();
-    file.size()
-}
-
-#[test]
-fn as_a_vector_of_bytes() {
-    with_new_seeds(60, |random| {
-        let (algorithm, steps) = (Algorithm::ALL[random.below(6)], steps(random));
-        println!("{algorithm}: {steps:?}"); // shown if the test fails
-        let mut memory = Memory::default();
-        let size = run(algorithm, &mut memory, &steps);
-        // As long as the format says.
-        let record = u64::from(CHUNK) + algorithm.key_len() as u64 + 16;
-        let records = size.div_ceil(CHUNK.into()) * record;
-        assert_eq!(memory.size().unwrap(), HEADER_LEN as u64 + records);
-        run(algorithm, &mut Stream(io::Cursor::new(Vec::new())), &steps);
-    });
 }
 
 fn file_of(len: usize) -> Vec<u8> {
@@ -128,40 +30,6 @@ fn file_of(len: usize) -> Vec<u8> {
 
 fn open(bytes: Vec<u8>) -> Result<Raf<Memory>, Error> {
     Raf::open(Memory(bytes), &key(Algorithm::Aegis256X2))
-}
-
-#[test]
-fn every_bit_counts() {
-    let intact = file_of(1500);
-    let record = CHUNK as usize + 48;
-    for bit in (0..8 * intact.len()).step_by(3) {
-        let mut bytes = intact.clone();
-        bytes[bit / 8] ^= 1 << (bit % 8);
-        match bit / 8 {
-            0..8 => assert!(matches!(open(bytes), Err(Error::NotRaf))),
-            8..HEADER_LEN => assert!(matches!(
-                open(bytes),
-                Err(Error::Unsupported { .. } | Error::WrongKey | Error::KeyLength { .. })
-            )),
-            at => {
-                let mut file = open(bytes).unwrap();
-                let index = ((at - HEADER_LEN) / record) as u64;
-                assert!(
-                    matches!(file.verify(), Err(Error::DamagedChunk { index: i }) if i == index)
-                );
-                let mut buf = [0xee; 1500];
-                assert!(matches!(
-                    file.read_at(&mut buf, 0),
-                    Err(Error::DamagedChunk { index: i }) if i == index
-                ));
-                assert_eq!(buf, [0; 1500]);
-                // The other one can still be read, and written to.
-                let other = 1024 * (1 - index);
-                assert_eq!(file.read_at(&mut buf[..10], other).unwrap(), 10);
-                file.write_at(b"new", other).unwrap();
-            }
-        }
-    }
 }
 
 #[test]
@@ -238,106 +106,6 @@ fn cut_off_is_gone() {
     let mut buf = [1; 3000];
     assert_eq!(file.read_at(&mut buf, 0).unwrap(), 3000);
     assert_eq!((&buf[..1100], &buf[1100..]), (&data(1100, 3)[..], &[0; 1900][..]));
-}
-
-/// A storage that fails at some operation, counted over all that change something.
-struct Failing {
-    memory: Memory,
-    left: usize,
-    /// Whether the write that fails is done by half.
-    torn: bool,
-}
-
-impl Failing {
-    fn next(&mut self) -> io::Result<()> {
-        self.left = self.left.checked_sub(1).ok_or_else(|| io::Error::other("planned"))?;
-        Ok(())
-    }
-}
-
-impl Storage for Failing {
-    fn read_at(&mut self, buf: &mut [u8], offset: u64) -> io::Result<()> {
-        self.memory.read_at(buf, offset)
-    }
-    fn write_at(&mut self, buf: &[u8], offset: u64) -> io::Result<()> {
-        if let Err(e) = self.next() {
-            if self.torn {
-                self.memory.write_at(&buf[..buf.len() / 2], offset)?;
-            }
-            return Err(e);
-        }
-        self.memory.write_at(buf, offset)
-    }
-    fn size(&mut self) -> io::Result<u64> {
-        self.memory.size()
-    }
-    fn set_size(&mut self, size: u64) -> io::Result<()> {
-        self.next()?;
-        self.memory.set_size(size)
-    }
-    fn sync(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Stopped at any write, a file has the old size or the new one, and every chunk is what it was or
-/// what it was to be; if a record was written by half, it alone is damaged, and says so.
-#[test]
-fn stopped_anywhere() {
-    type Change = fn(&mut Raf<&mut dyn Storage>) -> Result<(), Error>;
-    let changes: [(Change, u64); 4] = [
-        (|file| file.write_at(&data(3000, 9), 500), 3500),
-        (|file| file.write_at(b"far", 5000), 5003),
-        (|file| file.set_size(700), 700),
-        (|file| file.set_size(4096), 4096),
-    ];
-    let before = data(2500, 3);
-    for (change, new_size) in changes {
-        for torn in [false, true] {
-            for left in 0.. {
-                let mut storage = Failing { memory: Memory(file_of(2500)), left, torn };
-                let any: &mut dyn Storage = &mut storage;
-                let mut file = Raf::open(any, &key(Algorithm::Aegis256X2)).unwrap();
-                let result = change(&mut file);
-                if result.is_ok() {
-                    break;
-                }
-                assert!(matches!(result, Err(Error::Io(_))));
-                assert!(file.is_poisoned());
-                let file = match Raf::open(storage.memory, &key(Algorithm::Aegis256X2)) {
-                    Ok(file) => file,
-                    // A header that was written by half: nobody can help. (It has 64 bytes, less
-                    // than a sector.)
-                    Err(Error::WrongKey) if torn => continue,
-                    Err(e) => panic!("{e}"),
-                };
-                let size = file.size();
-                assert!(size == 2500 || size == new_size, "{size}");
-                let mut damaged = 0;
-                for start in (0..size).step_by(1024) {
-                    let mut buf = vec![0xee; 1024.min(size - start) as usize];
-                    match file.read_at(&mut buf, start) {
-                        Ok(_) => {
-                            for (i, byte) in buf.iter().enumerate() {
-                                let at = start as usize + i;
-                                let old = before.get(at).copied().unwrap_or(0);
-                                let new = match new_size {
-                                    3500 if (500..3500).contains(&at) => data(3000, 9)[at - 500],
-                                    5003 if at >= 5000 => b"far"[at - 5000],
-                                    700 if at >= 700 => 0,
-                                    _ => old,
-                                };
-                                assert!(*byte == old || *byte == new, "byte {at}");
-                            }
-                        }
-                        Err(Error::DamagedChunk { .. }) if torn => damaged += 1,
-                        Err(e) => panic!("{e}"),
-                    }
-                }
-                assert!(damaged <= 1);
-            }
-        }
-    }
 }
 
 /// A tree tells what nothing in the file does: that parts of it are old. And it has its limits.
