@@ -10,7 +10,7 @@ use palladion_file::slots::{FileKey, Unlock};
 use palladion_recipients::{Error, Identities, Recipient};
 use zeroize::Zeroizing;
 
-use crate::failure::{Failure, tell};
+use crate::failure::{Failure, WRONG_PASSPHRASE, tell};
 use crate::text::printable;
 
 pub type SlotResult<T> = std::result::Result<T, Box<dyn StdError + Send + Sync>>;
@@ -62,9 +62,9 @@ pub fn run_age(args: &[impl AsRef<OsStr>], input: &[u8]) -> io::Result<Option<Ze
         [] => Err(io::Error::other(format!("age failed ({status})"))),
         [error] if error == NO_MATCH => Ok(None),
         errors => {
-            let is_wrong = |error: &String| WRONG_PASSPHRASE.iter().any(|end| error.ends_with(end));
+            let is_wrong = |error: &String| IF_WRONG.iter().any(|end| error.ends_with(end));
             let kind = match errors.iter().any(is_wrong) {
-                true => WRONG,
+                true => WRONG_PASSPHRASE,
                 false => io::ErrorKind::Other,
             };
             Err(io::Error::new(kind, format!("age: {}", errors.join("; "))))
@@ -73,14 +73,7 @@ pub fn run_age(args: &[impl AsRef<OsStr>], input: &[u8]) -> io::Result<Option<Ze
 }
 
 /// How the errors of `age` end if the passphrase of an SSH key, or for a plugin, is wrong.
-const WRONG_PASSPHRASE: [&str; 2] = ["password incorrect", "incorrect passphrase"];
-/// The kind of such an error, which running a program never gives.
-const WRONG: io::ErrorKind = io::ErrorKind::InvalidData;
-
-/// Returns whether a slot failed because a passphrase that `age` asked for is wrong.
-pub fn is_wrong_passphrase(error: &(dyn StdError + 'static)) -> bool {
-    error.downcast_ref().is_some_and(|error: &io::Error| error.kind() == WRONG)
-}
+const IF_WRONG: [&str; 2] = ["password incorrect", "incorrect passphrase"];
 
 /// What `age` says if a file is for others.
 const NO_MATCH: &str = "no identity matched any of the recipients";

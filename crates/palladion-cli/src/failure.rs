@@ -10,7 +10,6 @@ use palladion_file::Error;
 use palladion_output::hides_secret;
 pub use palladion_output::{is_secret, quoted};
 
-use crate::age::is_wrong_passphrase;
 use crate::waiting::Waiting;
 
 /// The exit statuses besides 0; clap itself exits with 2 for wrong usage. They are listed in
@@ -24,6 +23,10 @@ pub enum Status {
     /// What a shell reports for a program that SIGPIPE ended.
     BrokenPipe = 141,
 }
+
+/// The kind of error of a slot if a passphrase that the program `age` asked for is wrong. To run a
+/// program never gives this kind.
+pub const WRONG_PASSPHRASE: io::ErrorKind = io::ErrorKind::InvalidData;
 
 /// A hint for those who give a secret in place of the name of its file.
 pub const SECRET_GIVEN: &str = "expected the name of a FILE, not the secret itself, which may now \
@@ -119,7 +122,9 @@ impl Failure {
             | Error::NeedsKey
             | Error::NeedsPassphrase
             | Error::Bound => (Status::WrongKey, format!("{input}: {error}")),
-            Error::Slot(cause) if is_wrong_passphrase(&**cause) => {
+            Error::Slot(cause)
+                if cause.downcast_ref().map(io::Error::kind) == Some(WRONG_PASSPHRASE) =>
+            {
                 (Status::WrongKey, format!("{input}: {cause}"))
             }
             Error::NotPalladion
