@@ -1,11 +1,11 @@
 //! Changes the slots of a file.
 
 use std::fmt;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 #[cfg(any(unix, windows))]
 use std::{
     fs::{File, OpenOptions},
-    io::{Seek, SeekFrom},
+    io::{self, Seek, SeekFrom},
     path::Path,
 };
 
@@ -236,7 +236,7 @@ impl Rewrap {
             #[cfg(windows)]
             std::os::windows::fs::OpenOptionsExt::share_mode(&mut options, 1 | 2);
             let file = options.open(path).map_err(|error| match error.kind() {
-                ErrorKind::NotFound => Error::Read(error),
+                io::ErrorKind::NotFound => Error::Read(error),
                 _ => Error::Write(error),
             })?;
             file.lock().map_err(Error::Write)?;
@@ -265,7 +265,7 @@ fn check_file(
 
 /// Returns whether the path still leads to this file, which another writer may have replaced.
 #[cfg(any(unix, windows))]
-fn is_at(path: &Path, file: &File) -> std::io::Result<bool> {
+fn is_at(path: &Path, file: &File) -> io::Result<bool> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
