@@ -42,8 +42,7 @@ pub(crate) unsafe trait Loops<const N: usize>: Vector {
                 state[3] = state[3].xor(ctx);
                 state[N - 1] = state[N - 1].xor(ctx);
             }
-            // SAFETY: the buffer has room for two of the widest vectors. A state exists, so the CPU
-            // has the features.
+            // SAFETY: two of the widest vectors fit. A state exists, so the CPU has the features.
             unsafe {
                 input[if N == 8 { 0 } else { i % 4 }].blocks().store(buffer);
                 if N == 8 {
@@ -117,8 +116,7 @@ unsafe impl<W: Loops<N>, const N: usize> Machine for InMemory<W, N> {
             unsafe { W::run_steps(&mut self.0, work, rows, steps) }
         }
     }
-    /// In a buffer, as a whole step. Not inlined, because a kernel with this code saves many
-    /// registers.
+    /// In a buffer, as a whole step. Not inlined: a kernel with this code saves many registers.
     #[inline(never)]
     unsafe fn run_last_step(&mut self, work: Work, rows: Rows, len: usize) {
         let (mut buffer, size) = (Buffer::uninit(), 16 * W::Blocks::LANES);

@@ -202,8 +202,7 @@ impl Order<6> for ShortChainTernary {
 /// The rounds of [`ShortChain`], with the message as an operand in memory, which leaves enough
 /// registers for two steps in a turn of the loop.
 ///
-/// In decryption, S0 and S4 are round keys, as in the textbook. The words that wait for the message
-/// are last.
+/// In decryption S0 and S4 are round keys, as in the textbook, and last: they wait for the message.
 #[derive(Clone, Copy)]
 pub(crate) struct Zen;
 

@@ -37,8 +37,7 @@ pub(crate) trait Step: Copy {
     fn of(blocks: [Self::V; 2]) -> Self;
     /// Returns the rows; if there is one, twice.
     fn rows(self) -> [Self::V; 2];
-    /// Returns the step unchanged, but keeps the compiler from computing it before `earlier` is
-    /// ready. See [`Vector::after`].
+    /// Returns the step unchanged, but not before `earlier` is ready: see [`Vector::after`].
     #[inline(always)]
     fn after(self, earlier: Self) -> Self {
         let ([first, second], [_, last]) = (self.rows(), earlier.rows());
@@ -100,8 +99,7 @@ mod through_buffer {
     ) -> [V; N] {
         let (mut buffer, width) = (Buffer::uninit(), 16 * V::LANES);
         let buffer = buffer.as_mut_ptr().cast::<u8>();
-        // SAFETY: the caller promises the CPU features and the readable bytes. The buffer has room
-        // for a step.
+        // SAFETY: the caller promises the CPU features and readable bytes. The buffer fits a step.
         unsafe {
             <[V; N]>::of([V::zero(); 2]).store(buffer, width);
             copy::<V, N>((src, row), (buffer, width), len);

@@ -16,8 +16,7 @@ pub(crate) trait Halfwise: Word {
             Self::rounds([s[5], s[4], s[3], s[2], s[1], s[0]], [m, s[5], s[4], s[3], s[2], s[1]]);
         [t.xor(s[0]), s1, s2, s3, s4, s5]
     }
-    /// Update(M) where S0 is the round key and the message is added last, which is faster where it
-    /// is known late.
+    /// Update(M) with S0 as round key. The message comes last, which is faster if it is known late.
     #[inline(always)]
     fn update_late<const I: usize>(s: [Self; 6], m: Self) -> [Self; 6] {
         Self::update::<I>(s, m)
