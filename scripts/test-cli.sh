@@ -218,10 +218,11 @@ printf '#!/bin/sh\nexec cat "$@"\n' >bin/less
 chmod +x bin/*
 echo "remember the milk" >notes.txt
 head -c 3000000 ../large >disk.img
-for file in patch one.iso log plan.txt one.jpg two.jpg photos/one.jpg; do cp ../one "$file"; done
+for file in patch one.iso log {plan,january}.txt {one,two,photos/one}.jpg; do cp ../one "$file"; done
 for file in office spare; do "$palladion" keygen -o $file.key; done
-grep '^    ' "$readme" | grep -v 'git clone\|cargo\| -p \|letter\|old.key' |
+grep '^    ' "$readme" | grep -v 'git clone\|cargo\| -p \|letter\|old.key\|\$f' |
     sed 's/2G/20M/; s/^ *palladion decrypt notes.txt.pld/rm notes.txt; &/
+        s/^ *palladion decrypt -k my.key --bind.*/rm january.txt; &; rm january*/
         s/^ *palladion \(rewrap\|decrypt -i\).*/&; rm plan.txt.pld/' >commands
 [ "$(wc -l <commands)" -ge 12 ]
 PATH=$PWD/bin:$(dirname "$palladion"):$PATH bash -euo pipefail commands >/dev/null
