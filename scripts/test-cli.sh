@@ -218,7 +218,7 @@ printf '#!/bin/sh\nexec cat "$@"\n' >bin/less
 chmod +x bin/*
 echo "remember the milk" >notes.txt
 head -c 3000000 ../large >disk.img
-for file in patch one.iso log {plan,january}.txt {one,two,photos/one}.jpg; do cp ../one "$file"; done
+for it in patch one.iso log {plan,january}.txt {one,two,photos/one}.jpg; do cp ../one "$it"; done
 for file in office spare; do "$palladion" keygen -o $file.key; done
 grep '^    ' "$readme" | grep -v 'git clone\|cargo\| -p \|letter\|old.key\|\$f' |
     sed 's/2G/20M/; s/^ *palladion decrypt notes.txt.pld/rm notes.txt; &/
