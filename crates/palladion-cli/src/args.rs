@@ -51,7 +51,7 @@ unchanged. The exceptions are --salvage, an input that --rm cannot delete, and a
 keygen cannot print: the output is there. Data already written to a pipe is verified but \
 incomplete. A command that edits a RAF file in place says how far it got. SIGKILL, a power failure \
 or lack of memory can leave an unfinished .palladion-*.tmp beside the output, which only you can \
-read; you can remove it.
+read until it is complete; you can remove it.
 
 With status 0, an output is complete and on disk. If its directory cannot be synced, a warning \
 says so: a power failure may undo its creation, or bring back the file that it replaced.

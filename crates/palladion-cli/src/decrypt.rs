@@ -43,36 +43,45 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
         }
         let output = naming.open(&input, &ring.files(), path)?;
         let mut sink = options.salvage.then(|| output.random_access()).transpose()?;
-        let salvaged = ring.unlock(&sealed, &output.name, |secret| {
-            let mut progress = batch.progress(input.len, label);
-            let bar = progress.bar();
-            let mut decryptor = Decryptor::new(secret)
-                .kdf_limits(options.limits)
-                .on_progress(|done| progress.set(done));
-            if let Some(threads) = in_out.threads.threads {
-                decryptor = decryptor.threads(threads);
-            }
-            // A wrong secret is noticed before anything after the header is read.
-            let file = sealed.start(secret, &options.limits).chain(input.reader());
-            match &mut sink {
-                Some(sink) => decryptor
-                    .salvage(file, |offset, text| {
-                        sink.seek(SeekFrom::Start(offset))?;
-                        sink.write_all(text)
-                    })
-                    .map(Some),
-                None => {
-                    let writer = Impatient { input: &input, output: &output, bar };
-                    decryptor.run(file, writer).map(|summary| {
-                        if let Some(problem) = sealed.check_copies(summary.spare, &input) {
-                            let repair = sealed.repair(summary.bytes, &input);
-                            tell(&format!("warning: {problem}; {repair}"));
-                        }
-                        None
-                    })
+        let salvaged = ring
+            .unlock(&sealed, &output.name, |secret| {
+                let mut progress = batch.progress(input.len, label);
+                let bar = progress.bar();
+                let mut decryptor = Decryptor::new(secret)
+                    .kdf_limits(options.limits)
+                    .on_progress(|done| progress.set(done));
+                if let Some(threads) = in_out.threads.threads {
+                    decryptor = decryptor.threads(threads);
                 }
-            }
-        })?;
+                // A wrong secret is noticed before anything after the header is read.
+                let file = sealed.start(secret, &options.limits).chain(input.reader());
+                match &mut sink {
+                    Some(sink) => decryptor
+                        .salvage(file, |offset, text| {
+                            sink.seek(SeekFrom::Start(offset))?;
+                            sink.write_all(text)
+                        })
+                        .map(Some),
+                    None => {
+                        let writer = Impatient { input: &input, output: &output, bar };
+                        decryptor.run(file, writer).map(|summary| {
+                            if let Some(problem) = sealed.check_copies(summary.spare, &input) {
+                                let repair = sealed.repair(summary.bytes, &input);
+                                tell(&format!("warning: {problem}; {repair}"));
+                            }
+                            None
+                        })
+                    }
+                }
+            })
+            .map_err(|failure| {
+                match options.salvage && sealed.check_damaged(&input).is_some() {
+            true => failure.hint(
+                "its slot may be damaged in both copies: try the other secrets that open the file",
+            ),
+            false => failure,
+        }
+            })?;
         batch.note_slots(&sealed, ring.opened);
         match salvaged {
             Some(salvaged) => {

@@ -26,6 +26,14 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         [] if !secret.recipients().are_none() => Vec::new(),
         given => Source::open_new(given, is_standard_input)?,
     };
+    if sources.iter().any(|source| source.is_passphrase() && !source.is_typed())
+        && sources.iter_mut().any(Source::is_protected)
+    {
+        return Err(Failure::usage(
+            "--passphrase-file makes a key slot, and does not open an identity file",
+        )
+        .hint("use -r with the recipient, which palladion recipient IDENTITYFILE prints"));
+    }
     let (addressees, recipients_files) =
         Addressees::new(secret.recipients(), &mut sources, is_standard_input)?;
     let kdf = args.kdf.given();

@@ -580,6 +580,17 @@ impl Source {
         }
     }
 
+    /// Returns whether it is an identity file with a passphrase.
+    pub fn is_protected(&mut self) -> bool {
+        let Some(file) = self.file.as_ref().filter(|_| self.kind == Kind::Identity) else {
+            return false;
+        };
+        let read = self.identities.get_or_insert_with(|| read(file, false, LONGEST));
+        read.as_ref().is_ok_and(|bytes| {
+            matches!(IdentityFile::parse(without_mark(bytes)), Ok(IdentityFile::Protected(_)))
+        })
+    }
+
     /// Returns whether the secret was read already, or typed.
     pub fn is_known(&self) -> bool {
         self.secret.is_some()

@@ -133,9 +133,14 @@ impl Change<'_> {
         let changes = [("removed", named(&old, &new)), ("added", named(&new, &old))];
         let changes = changes.iter().filter(|(_, slots)| !slots.is_empty());
         let said: Vec<_> = changes.map(|(what, slots)| format!("{what}: {slots}")).collect();
-        if !said.is_empty() {
-            note(&format!("note: {name}: {}", said.join("; ")));
-        }
+        let said = match said.is_empty() {
+            false => said.join("; "),
+            true if self.args.repair => {
+                "repaired: both copies of the key slots are the same".into()
+            }
+            true => "no slot was added or removed: all these secrets have one".into(),
+        };
+        note(&format!("note: {name}: {said}"));
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use crate::failure::{Failure, Result, for_each, tell};
 use crate::info::{json_of_slots, text_of_slot};
 use crate::input::RandomAccess;
 use crate::output::{Access, Output};
-use crate::sealed::{BOTH_DAMAGED, REPAIR, copies};
+use crate::sealed::{BOTH_DAMAGED, REPAIR, Sealed, copies};
 use crate::streams;
 use crate::text::{json, json_object, printable};
 
@@ -30,7 +30,7 @@ pub fn run(args: &SlotsArgs) -> Result<()> {
 /// Writes the age file in a slot.
 fn extract(args: &SlotsArgs, number: usize, path: &Path) -> Result<()> {
     let file = open(path)?;
-    let copies = read(&file)?;
+    let copies = read_both(&file)?;
     let damaged;
     let head = match newest(&copies) {
         Ok(head) => head,
@@ -113,8 +113,17 @@ pub fn open(path: &Path) -> Result<RandomAccess> {
     RandomAccess::open(path, false, "name the files in it", "name a file")
 }
 
-/// Reads both copies of the slots of a file.
+/// Reads both copies of the slots of a file, of which one is intact.
 pub fn read(file: &RandomAccess) -> Result<Copies> {
+    let copies = read_both(file)?;
+    if copies.head.is_err() && copies.spare.is_err() {
+        Sealed::read_at_any_offset(file, "info")?; // fails, and says what the file is instead
+    }
+    Ok(copies)
+}
+
+/// Reads both copies of the slots of a file.
+fn read_both(file: &RandomAccess) -> Result<Copies> {
     copies(&file.file).map_err(|error| match error {
         Error::UnsupportedHeader { field: "key source", value: 0 | 1 } => {
             Failure::new(format!("{} has no key slots", file.name))

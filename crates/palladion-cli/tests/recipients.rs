@@ -351,6 +351,10 @@ fn an_identity_with_a_passphrase() {
     let wrong = with("wrong");
     assert_eq!(wrong.status.code(), Some(3), "{wrong:?}");
     assert!(wrong.stderr.contains("\"id\": wrong passphrase"), "{wrong:?}");
+    // For a new file it makes a slot, so it would open the file without the identity.
+    let encrypt = ["encrypt", "-i", "id", "--passphrase-file=passphrase", "in"];
+    let stderr = bench.fails(&encrypt, 2, "does not open an identity file");
+    assert!(stderr.contains("palladion recipient"), "{stderr}");
     // The passphrase of a new identity, also from a file.
     let keygen = ["keygen", "-q", "--identity", "-o", "new", "--passphrase-file=passphrase"];
     let recipient = String::from_utf8(bench.ok(&keygen)).unwrap();
