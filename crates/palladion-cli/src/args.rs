@@ -268,8 +268,8 @@ pub struct InOutArgs {
     #[arg(long)]
     pub recursive: bool,
     /// Skip a file if its output has the same date and the right length; replace an output that is
-    /// older, and keep one that is newer, with a warning
-    #[arg(long, conflicts_with = "force")]
+    /// older, and keep one that is newer, with a warning. With --force, replace that too
+    #[arg(long)]
     pub skip_existing: bool,
     #[command(flatten)]
     pub threads: ThreadsArgs,

@@ -228,7 +228,7 @@ impl<'a> Batch<'a> {
             Some(Existing::Newer(output)) => {
                 self.counts.newer += 1;
                 tell(&format!(
-                    "warning: {} is newer than its source and was kept; to replace it, delete it",
+                    "warning: {} is newer than its source and was kept; --force replaces it",
                     quoted(&output)
                 ));
             }

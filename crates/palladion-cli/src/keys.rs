@@ -321,7 +321,7 @@ fn default_file(kind: Kind) -> Result<PathBuf> {
     };
     folder.map(|folder| folder.join("palladion").join(name)).ok_or_else(|| {
         Failure::usage(format!("no home directory for the default {name} file")).hint(format!(
-            "name a {name} file with -{} {option} or {variable}={option}",
+            "name the {name} file with -{} {option} or {variable}={option}",
             flag(kind)
         ))
     })

@@ -272,8 +272,8 @@ impl<'a> Naming<'a> {
         };
         match found.modified().ok()?.cmp(&input.modified().ok()?) {
             Ordering::Equal => fits().then_some(Existing::UpToDate),
-            Ordering::Greater => Some(Existing::Newer(output)),
-            Ordering::Less => None,
+            Ordering::Greater if !self.args.force => Some(Existing::Newer(output)),
+            _ => None,
         }
     }
 
@@ -407,7 +407,9 @@ fn open_trees(args: &InOutArgs) -> Result<Vec<Tree>> {
     }
     let output = args.output.as_deref();
     let roots: Vec<_> = args.files.iter().filter(|path| path.is_dir()).collect();
-    if output.is_some() && (roots.len() != 1 || args.files.len() > 1) {
+    let is_missing = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+    let is_one = roots.len() == 1 || args.files.iter().any(is_missing);
+    if output.is_some() && (!is_one || args.files.len() > 1) {
         return Err(Failure::usage("--recursive with -o takes one directory")
             .hint("leave out -o, or name one directory at a time"));
     }

@@ -9,7 +9,7 @@ use palladion_file::{Error, KdfLimits, Keyring};
 use palladion_recipients::{check_mixing, stanza_types};
 
 use crate::args::RewrapArgs;
-use crate::failure::{Failure, Result, for_each, note};
+use crate::failure::{Failure, Result, for_each, note, tell};
 use crate::info::text_of_slot;
 use crate::input::is_unchanged;
 use crate::keys::Source;
@@ -141,6 +141,12 @@ impl Change<'_> {
             true => "no slot was added or removed: all these secrets have one".into(),
         };
         note(&format!("note: {name}: {said}"));
+        let has_passphrase = |slots: &[&Slot]| {
+            slots.iter().any(|slot| matches!(slot.kind(), SlotKind::Passphrase(_)))
+        };
+        if has_passphrase(&old) && !has_passphrase(&new) {
+            tell(&format!("warning: {name}: no passphrase opens it any longer"));
+        }
         Ok(())
     }
 

@@ -105,7 +105,7 @@ impl<'a> Sealed<'a> {
                 Error::NotPalladion | Error::HeaderDamaged if repaired.is_some() => {
                     return failure.hint(
                         "one byte of a Palladion file's header is damaged: palladion decrypt \
-                         --salvage -o OUT FILE mends it",
+                         --salvage -o OUT FILE recovers it",
                     );
                 }
                 // A transfer in text mode changes the ends of lines in the magic.

@@ -36,7 +36,10 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
 
 fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Result<()> {
     check_one_of(args.files.len(), Some(path))?;
-    let input = Input::open_as("name the files in it: palladion verify DIRECTORY/*", Some(path))?;
+    let input = Input::open_as(
+        "name the files in it: find DIRECTORY -name '*.pld' -exec palladion verify {} +",
+        Some(path),
+    )?;
     input.begin();
     let sealed = Sealed::read_input(&input, "verify", false)?;
     ring.check(&sealed)?;

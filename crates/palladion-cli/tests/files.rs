@@ -178,7 +178,7 @@ fn salvage() {
         damaged[at] ^= 9;
         bench.write("damaged", damaged);
         let stderr = bench.fails(&["decrypt", "-k", "key", "-o", "new", "damaged"], 4, "");
-        assert!(stderr.contains("decrypt --salvage -o OUT FILE mends it"), "{at}: {stderr}");
+        assert!(stderr.contains("decrypt --salvage -o OUT FILE recovers it"), "{at}: {stderr}");
     }
     damaged[51] ^= 9;
     assert_eq!(salvage(&damaged).status.code(), Some(4));

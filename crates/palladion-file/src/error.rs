@@ -154,8 +154,9 @@ impl Error {
                  read it without a place"
             }
             Error::WrongPlace => {
-                "the key is right, so this is not the file that you expect: find that one; if this \
-                 one was moved or renamed on purpose, give the place that it was bound to"
+                "the key is right: either the place is mistyped (capitals and spaces count), or \
+                 another file was put here; a file cannot be read without the place that it was \
+                 bound to"
             }
             Error::EmptyPlace => "it is often a variable that is not set",
             Error::KdfMemory => "close other programs, or decrypt on a machine with more memory",
