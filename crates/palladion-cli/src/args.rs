@@ -568,12 +568,13 @@ impl VerifyArgs {
     }
 }
 
-/// Lists the key slots of files, without a key
+/// Lists the key slots of files
 ///
 /// A file that was encrypted with several keys or passphrases has a slot for each, in two copies:
 /// at its beginning and at its end. The command prints the kind of each slot, how often the slots
 /// were changed, and whether the copies are the same. It cannot say whose the slots are, and
-/// nothing of this is verified.
+/// nothing of this is verified. But with -k, -i, -p or --passphrase-file, it says which slots these
+/// secrets open; it takes no default.
 ///
 /// A slot for recipients is a small file of age: its line has the types of age's stanzas, and
 /// --extract writes it, for age or one of its libraries.
@@ -581,11 +582,14 @@ impl VerifyArgs {
 #[command(after_help = "\
 Examples:
   palladion slots notes.txt.pld
+  palladion slots -i my.identity notes.txt.pld   which of the slots are mine
   palladion slots --extract 1 notes.txt.pld | age-inspect
 
 Exit status:
   4  a file is damaged or of another kind, or its two copies of the slots are not the same")]
 pub struct SlotsArgs {
+    #[command(flatten)]
+    pub ring: RingArgs,
     /// Print an object in JSON for each file
     #[arg(long)]
     pub json: bool,

@@ -219,6 +219,16 @@ impl Ring {
         })
     }
 
+    /// What the secrets given for a file open, each by itself. Asks for a passphrase once.
+    pub fn keyrings(&mut self, sealed: &Sealed<'_>) -> Result<Vec<Keyring>> {
+        let _hidden = terminal::Hidden;
+        if self.asks && sealed.takes(Kind::Passphrase) {
+            self.sources.push(Source::typed(sealed.name)?);
+        }
+        let place = self.place.clone();
+        self.fitting(sealed).map(|source| source.secret()?.keyring(place.as_deref())).collect()
+    }
+
     /// Moves those secrets for a file to the end that the user may have to be asked for.
     fn ask_last(&mut self, sealed: &Sealed<'_>) {
         if self.fitting(sealed).nth(1).is_none() {

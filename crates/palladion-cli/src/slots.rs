@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use palladion_file::Error;
 use palladion_file::slots::{Copies, Head, SlotKind};
+use palladion_file::{Error, KdfLimits};
 use palladion_recipients::stanza_types;
 
 use crate::args::SlotsArgs;
@@ -12,6 +12,7 @@ use crate::failure::{Failure, Result, for_each, tell};
 use crate::info::{json_of_slots, text_of_slot};
 use crate::input::RandomAccess;
 use crate::output::{Access, Output};
+use crate::ring::Ring;
 use crate::sealed::{BOTH_DAMAGED, REPAIR, Sealed, copies};
 use crate::streams;
 use crate::text::{json, json_object, printable};
@@ -20,6 +21,9 @@ use crate::text::{json, json_object, printable};
 pub fn run(args: &SlotsArgs) -> Result<()> {
     match (args.extract, &args.files[..]) {
         (None, _) => list(args),
+        (Some(_), _) if !args.ring.given().is_empty() => {
+            Err(Failure::usage("--extract uses no key").hint("leave out -k, -i, -p and the like"))
+        }
         (Some(number), [path]) => extract(args, number.into(), path),
         (Some(_), _) => {
             Err(Failure::usage("--extract takes one file").hint("name the others one by one"))
@@ -80,6 +84,11 @@ fn newest(copies: &Copies) -> std::result::Result<&Head, &Error> {
 }
 
 fn list(args: &SlotsArgs) -> Result<()> {
+    let (given, limits) = (args.ring.given(), args.ring.kdf_limits());
+    let mut ring = match given.is_empty() {
+        true => None,
+        false => Some(Ring::open(&given, false, limits, args.ring.bind.as_deref())?),
+    };
     for_each(args.files.iter().enumerate(), |(at, path)| {
         let file = open(path)?;
         let copies = read(&file)?;
@@ -92,9 +101,13 @@ fn list(args: &SlotsArgs) -> Result<()> {
             (Ok(_), Ok(_)) if copies.are_same() => "same",
             (Ok(_), Ok(_)) => "they differ",
         };
+        let yours = ring.as_mut().map(|ring| yours(ring, &file, head, &limits)).transpose()?;
         let text = match args.json {
-            true => to_json(path, state, head),
-            false => format!("{}{}", if at > 0 { "\n" } else { "" }, to_text(path, state, head)),
+            true => to_json(path, state, head, yours.as_deref()),
+            false => {
+                let line = if at > 0 { "\n" } else { "" };
+                format!("{line}{}", to_text(path, state, head, yours.as_deref()))
+            }
         };
         streams::print(text).map_err(Failure::of_all_files)?;
         match copies.are_same() {
@@ -106,6 +119,28 @@ fn list(args: &SlotsArgs) -> Result<()> {
             }
         }
     })
+}
+
+/// Returns the numbers of the slots that the secrets open.
+fn yours(
+    ring: &mut Ring,
+    file: &RandomAccess,
+    head: &Head,
+    limits: &KdfLimits,
+) -> Result<Vec<usize>> {
+    let sealed = Sealed::read_at_any_offset(file, "info")?;
+    ring.check(&sealed)?;
+    let (keyrings, mut yours) = (ring.keyrings(&sealed)?, Vec::new());
+    for slot in 0..head.slots().len() {
+        for keyring in &keyrings {
+            let opens = head.opens_slot(slot, keyring, limits);
+            if opens.map_err(|error| Failure::file(&error, &file.name, "the output"))? {
+                yours.push(slot + 1);
+                break;
+            }
+        }
+    }
+    Ok(yours)
 }
 
 /// Opens a file of which the end is needed.
@@ -133,27 +168,35 @@ fn read_both(file: &RandomAccess) -> Result<Copies> {
     })
 }
 
-fn to_text(path: &Path, state: &str, head: &Head) -> String {
+fn to_text(path: &Path, state: &str, head: &Head, yours: Option<&[usize]>) -> String {
     let slots = head.slots().iter().enumerate();
     let slots = slots.map(|(at, slot)| {
         let name = format!("slot {}:", at + 1);
-        format!("{name:13}{}\n", text_of_slot(slot))
+        let yours =
+            if yours.is_some_and(|yours| yours.contains(&(at + 1))) { ", yours" } else { "" };
+        format!("{name:13}{}{yours}\n", text_of_slot(slot))
     });
+    let verified = match yours {
+        Some([_, ..]) => "the slots, not the data (see palladion verify)",
+        Some([]) => "nothing: none of the secrets opens a slot",
+        None => "nothing (slots uses no key; see palladion verify)",
+    };
     format!(
         "file:        {}\nsequence:    {}\ncopies:      {state}\n{}\
-         verified:    nothing (slots uses no key; see palladion verify)\n",
+         verified:    {verified}\n",
         printable(path.as_os_str().as_encoded_bytes()),
         head.sequence(),
         slots.collect::<String>(),
     )
 }
 
-fn to_json(path: &Path, state: &str, head: &Head) -> String {
+fn to_json(path: &Path, state: &str, head: &Head, yours: Option<&[usize]>) -> String {
     json_object(&[
         ("file", &*json(path.as_os_str().as_encoded_bytes())),
         ("sequence", &head.sequence().to_string()),
         ("copies", &json(state.as_bytes())),
         ("slots", &json_of_slots(head)),
+        ("yours", &yours.map_or("null".into(), |yours| format!("{yours:?}"))),
         ("verified", "false"),
     ])
 }

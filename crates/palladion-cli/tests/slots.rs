@@ -301,6 +301,40 @@ fn exactly_the_new_slots() {
 }
 
 #[test]
+fn whose_slots() {
+    let bench = bench();
+    bench.ok(&["keygen", "-q", "--identity", "-o", "id"]);
+    says(&bench, &["rewrap", "--key=key", "--add", "--to-recipient", &recipient(&bench), "in.pld"]);
+    let list = |args: &[&str]| {
+        let run = bench.run(&[&["slots"], args, &["in.pld"]].concat());
+        assert!(run.status.success(), "{run:?}");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    for (args, numbers) in [
+        (&["-kbob"][..], &[2][..]),
+        (&["-kkey", "--passphrase-file=passphrase", "-iid"], &[1, 3, 4]),
+        (&["-keve"], &[]),
+        (&[], &[]),
+    ] {
+        let text = list(args);
+        for (number, line) in (1..).zip(text.lines().skip(3).take(4)) {
+            assert_eq!(line.ends_with(", yours"), numbers.contains(&number), "{args:?}: {text}");
+        }
+        let json = list(&[args, &["--json"]].concat());
+        let yours = if args.is_empty() { "null".into() } else { format!("{numbers:?}") };
+        let yours = format!("\"yours\":{yours}").replace(' ', "");
+        assert!(json.replace(' ', "").contains(&yours), "{json}");
+    }
+    assert!(list(&["-keve"]).contains("none of the secrets opens a slot"));
+    bench.fails(&["slots", "-kkey", "--extract=4", "in.pld"], 2, "uses no key");
+}
+
+fn recipient(bench: &Bench) -> String {
+    let run = bench.run(&["recipient", "id"]);
+    String::from_utf8(run.stdout).unwrap().trim().into()
+}
+
+#[test]
 fn files_of_other_programs() {
     let bench = bench();
     for (text, says) in [("age-encryption.org/v1\n", "it is an age file"), ("", "another program")]

@@ -398,6 +398,12 @@ impl Head {
         Ok(Self { header, bytes, slots, is_for_salvage: true })
     }
 
+    /// The same head as if it had this slot alone, or none if it has fewer.
+    pub(crate) fn with_one_slot(&self, slot: usize) -> Self {
+        let slots = self.slots.iter().skip(slot).take(1).cloned().collect();
+        Self { header: self.header.clone(), bytes: self.bytes.clone(), slots, ..*self }
+    }
+
     /// Returns the head as it is in the file.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

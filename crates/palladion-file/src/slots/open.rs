@@ -16,6 +16,24 @@ impl Head {
     pub fn open(&self, keyring: &Keyring, limits: &KdfLimits) -> Result<FileKey, Error> {
         Opening::new(keyring, limits).open(self)
     }
+
+    /// Returns whether one of the secrets opens this slot, counted from 0, whatever other slots do.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open) but [`Error::NoSlot`].
+    pub fn opens_slot(
+        &self,
+        slot: usize,
+        keyring: &Keyring,
+        limits: &KdfLimits,
+    ) -> Result<bool, Error> {
+        match self.with_one_slot(slot).open(keyring, limits) {
+            Ok(_) => Ok(true),
+            Err(Error::NoSlot) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// Opens both copies of a head: the limits hold for their sum.
