@@ -130,11 +130,22 @@ impl Lock for Addressees {
                     let files = files.join(", ");
                     Err(format!("{files} encrypts with a passphrase: use -p, not -i").into())
                 }
-                Some(mut slot) => Ok(std::mem::take(&mut *slot)),
+                Some(mut slot) if is_slot(&slot) => Ok(std::mem::take(&mut *slot)),
+                Some(_) => Err("the program age wrote something else than an age file".into()),
                 None => Err("the program age refused the recipients".into()),
             },
         }
     }
+}
+
+/// Returns whether these bytes have the form of an age file with the key of a file in it: who opens
+/// them is known only to those who can.
+fn is_slot(bytes: &[u8]) -> bool {
+    const PAYLOAD: usize = 16 + 32 + 16; // nonce, key, tag
+    let header = bytes.len().checked_sub(PAYLOAD).and_then(|end| bytes[..end].strip_suffix(b"\n"));
+    let mac = header.and_then(|header| header.rsplit(|byte| *byte == b'\n').next());
+    mac.is_some_and(|line| line.starts_with(b"--- "))
+        && stanza_types(bytes).is_ok_and(|types| !types.is_empty())
 }
 
 /// Recipients, and the arguments that tell them to the program `age`: nothing is read twice.

@@ -94,14 +94,19 @@ impl Ring {
 
     /// Returns whether one of the identities given, or in the default file, is that of a recipient.
     pub fn holds_one_of(&mut self, addressees: &Addressees) -> Result<bool> {
-        let default = Source::open_default(Kind::Identity, self.data_is_standard_input, false);
-        for source in self.sources.iter_mut().chain(&mut default.ok()) {
-            if source.kind() == Kind::Identity
-                && let OwnSecret::Identities(opener) = source.secret()?
+        for source in self.sources.iter_mut().filter(|source| source.kind() == Kind::Identity) {
+            if let OwnSecret::Identities(opener) = source.secret()?
                 && addressees.include(opener)
             {
                 return Ok(true);
             }
+        }
+        // A script has no terminal for the passphrase of the default identity.
+        let default = Source::open_default(Kind::Identity, self.data_is_standard_input, false);
+        if let Ok(mut default) = default
+            && let Ok(OwnSecret::Identities(opener)) = default.secret()
+        {
+            return Ok(addressees.include(opener));
         }
         Ok(false)
     }

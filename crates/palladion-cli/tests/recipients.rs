@@ -386,8 +386,11 @@ fn the_program_age() {
                 case \"$1 $2 $3\" in\n\
                 '-e -i batch') printf 'age-encryption.org/v1\\n-> scrypt AA 18\\nAAAA\\n--- '; \
                 printf 'A%.0s' $(seq 43); echo; exec cat;;\n\
-                -e*) printf fake; exec cat;;\n\
-                '-d -i ssh') echo touch >&2; exec tail -c +5;;\n\
+                '-e -i nothing') exec cat;;\n\
+                -e*) printf 'age-encryption.org/v1\\n-> fake AA\\nAAAA\\n--- '; \
+                printf 'A%.0s' $(seq 43); echo; printf 0123456789abcdef; cat; \
+                printf 0123456789abcdef; exit;;\n\
+                '-d -i ssh') echo touch >&2; tail -c 48 | head -c 32; exit;;\n\
                 '-d -i locked') echo 'age: error: no terminal' >&2;;\n\
                 '-d -i batch') echo 'age: error: batchpass plugin: incorrect passphrase' >&2;;\n\
                 '-d -i mistyped') echo 'age: error: x509: decryption password incorrect' >&2;;\n\
@@ -395,7 +398,7 @@ fn the_program_age() {
                 echo 'age: report unexpected or unhelpful errors' >&2\nexit 1\n";
     bench.write("bin/age", fake);
     chmod(&bench, "bin/age", 0o755);
-    for name in ["ssh", "other", "locked", "batch", "mistyped", "open"] {
+    for name in ["ssh", "other", "locked", "batch", "mistyped", "nothing", "open"] {
         bench.write(name, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
         chmod(&bench, name, if name == "open" { 0o644 } else { 0o600 });
     }
@@ -427,6 +430,10 @@ fn the_program_age() {
         assert_eq!(wrong.status.code(), Some(3), "{wrong:?}");
         assert!(wrong.stderr.contains(says), "{wrong:?}");
     }
+    let wrong = run(&["encrypt", "-i", "nothing", "--rm", "-o", "new", "in"]);
+    assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
+    assert!(wrong.stderr.contains("something else than an age file"), "{wrong:?}");
+    assert!(bench.path("in").exists() && !bench.path("new").exists());
     let refused = run(&["encrypt", "-i", "batch", "-o", "new", "in"]);
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
     let says = "\"batch\" encrypts with a passphrase: use -p, not -i";
@@ -445,7 +452,7 @@ fn the_program_age() {
     assert_eq!(piped.status.code(), Some(1), "{piped:?}");
     assert!(piped.stderr.contains("must be in a file"), "{piped:?}");
     // Not because a file has such a slot, nor without the program.
-    bench.fails(&["decrypt", "-i", "bob", "-o", "new", "in.pld"], 1, "a key slot failed");
+    bench.fails(&["decrypt", "-i", "bob", "-o", "new", "in.pld"], 3, "none of the file's");
     let mut command = bench.command(&["encrypt", "-R", "ssh.pub", "-o", "new", "in"]);
     let missing = finish(command.env("PATH", bench.path("home")).spawn().unwrap());
     assert_eq!(missing.status.code(), Some(1));

@@ -392,6 +392,17 @@ fn one_slot_removed() {
     bench.fails(&args, 4, "are not the same");
 }
 
+/// A script could not be asked for it.
+#[test]
+fn a_default_identity_with_a_passphrase() {
+    let bench = bench();
+    bench.ok(&["keygen", "-q", "--identity", "-o", "id"]);
+    bench.ok(&["keygen", "-q", "--identity", "--passphrase-file=passphrase"]);
+    let to = recipient(&bench);
+    says(&bench, &["rewrap", "--key=key", "--remove=2", "--to-recipient", &to, "in.pld"]);
+    assert_eq!(who_opens(&bench), [true, false, false, true]);
+}
+
 #[test]
 fn nobody_locks_himself_out() {
     let bench = bench();

@@ -31,7 +31,7 @@
 //! let (mut done, all) = (0, input.metadata().await?.len());
 //! let mut input = InspectReader::new(input, |piece| {
 //!     done += piece.len() as u64;
-//!     eprint!("\r{} %", 100 * done / all);
+//!     eprint!("\r{} %", 100 * done / all.max(done)); // a file can grow, or be a device
 //! });
 //! let mut writer = EncryptWriter::new(&key, File::create(&target).await?).await?;
 //! copy(&mut input, &mut writer).await?;
