@@ -152,7 +152,7 @@ test('files that are bound to a place', async () => {
             for (const bind of [one, other])
                 await assert.rejects(read(files[0], { ...wrong, bind }), { code });
         }
-        assert.match(failure(() => decryptFile(swapped, { ...secret, bind: one })).hint, /mistyped/);
+        assert.match(failure(() => decryptFile(swapped, { ...secret, bind: one })).hint, /typed/);
         const several = { key: [noise(32), key], passphrase: ['y', 'x'], bind: one };
         assert.equal(text(decryptFile(files[0], several)), 'one');
         assert.equal(code(() => decryptFile(swapped, several)), 'WRONG_PLACE');
