@@ -175,8 +175,8 @@ impl Change<'_> {
             if head.is_none_or(|head| head.open(keyring, &self.limits).is_err()) {
                 return Err(Error::CannotChangeSlots(
                     "the secret that opens the file now would not open it afterwards: name \
-                     another of yours that opens it now, with -k, -i or --passphrase-file, or use \
-                     --force",
+                     another of yours that opens it now, with -k, -i or --passphrase-file, put \
+                     your own recipient into the new list, or use --force",
                 ));
             }
         }
