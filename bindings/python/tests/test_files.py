@@ -466,7 +466,7 @@ def test_bind(tmp_path: pathlib.Path) -> None:
             with files.DecryptReader(path, bind=place, **reads) as reader:
                 assert reader.pread(10, 2000) == content[2000:2010]
         for each, bind, error, hint in (
-            (made, "naïve/2", files.WrongPlaceError, "moved or renamed"),
+            (made, "naïve/2", files.WrongPlaceError, "mistyped"),
             (made, None, files.BoundError, "pass the same bind"),
             (sealed(content, **writes), "naïve/1", files.NotBoundError, "without bind"),
         ):
