@@ -132,6 +132,8 @@ impl<'a> Sealed<'a> {
     /// Like [`read`](Self::read), but takes both copies of key slots.
     pub fn read_at_any_offset(file: &'a RandomAccess, instead: &str) -> Result<Self> {
         let RandomAccess { file, name, .. } = file;
+        let start = (&mut &*file).rewind(); // Windows moves it when it reads at an offset
+        start.map_err(|error| Failure::io("read", name, &error))?;
         match Self::read(file, name, instead) {
             Ok(sealed) if sealed.head.is_none() => Ok(sealed),
             read => {
