@@ -196,7 +196,9 @@ impl Header {
         bytes
     }
 
-    /// Fills in what follows from the fields, the key and the place. Returns the cipher.
+    /// Fills in what follows from the fields, the key and the place. Returns the cipher. Not
+    /// inlined, for the same reason as [`hkdf`].
+    #[inline(never)]
     fn complete(&mut self, ikm: &[u8; 32], place: Option<&[u8]>) -> Result<Cipher, Error> {
         let mut bound = None;
         if let Some(place) = place {
@@ -404,12 +406,18 @@ impl Header {
     ) -> Result<(Cipher, Tag<N>), Error> {
         let key_len = self.algorithm.key_len();
         let mut derived = Zeroizing::new([0; 64]);
-        Hkdf::<Sha256>::new(Some(self.salt()), ikm)
-            .expand_multi_info(info, &mut derived[..key_len + N])
-            .expect("HKDF gives up to 8160 bytes");
+        hkdf(self.salt(), ikm, info, &mut derived[..key_len + N]);
         let (key, rest) = derived[..key_len + N].split_at(key_len);
         Ok((Cipher::new(self.algorithm, key)?, rest.try_into()?))
     }
+}
+
+/// Not inlined: what it leaves on the stack would get into the padding of what is made of the key,
+/// and stay in the heap (`assurance/wiping.sh`).
+#[inline(never)]
+fn hkdf(salt: &[u8; 32], ikm: &[u8; 32], info: &[&[u8]], output: &mut [u8]) {
+    let hkdf = Hkdf::<Sha256>::new(Some(salt), ikm);
+    hkdf.expand_multi_info(info, output).expect("HKDF gives up to 8160 bytes");
 }
 
 /// Returns whether a file that begins with these bytes needs a passphrase rather than a master key.
