@@ -570,11 +570,8 @@ impl Source {
     pub fn may_ask(&mut self) -> bool {
         match (&self.file, self.kind) {
             (_, _) if self.secret.is_some() => false,
-            (Some(file), Kind::Identity) => {
-                let read = self.identities.get_or_insert_with(|| read(file, false, LONGEST));
-                read.as_ref().is_ok_and(|bytes| {
-                    !matches!(IdentityFile::parse(without_mark(bytes)), Ok(IdentityFile::Plain(_)))
-                })
+            (Some(_), Kind::Identity) => {
+                self.is_identity_file(|parsed| !matches!(parsed, Ok(IdentityFile::Plain(_))))
             }
             (file, _) => file.is_none(),
         }
@@ -582,13 +579,18 @@ impl Source {
 
     /// Returns whether it is an identity file with a passphrase.
     pub fn is_protected(&mut self) -> bool {
-        let Some(file) = self.file.as_ref().filter(|_| self.kind == Kind::Identity) else {
-            return false;
-        };
+        self.kind == Kind::Identity
+            && self.is_identity_file(|parsed| matches!(parsed, Ok(IdentityFile::Protected(_))))
+    }
+
+    /// Returns whether its file can be read and is one of these.
+    fn is_identity_file(
+        &mut self,
+        fits: fn(std::result::Result<IdentityFile, Error>) -> bool,
+    ) -> bool {
+        let Some(file) = &self.file else { return false };
         let read = self.identities.get_or_insert_with(|| read(file, false, LONGEST));
-        read.as_ref().is_ok_and(|bytes| {
-            matches!(IdentityFile::parse(without_mark(bytes)), Ok(IdentityFile::Protected(_)))
-        })
+        read.as_ref().is_ok_and(|bytes| fits(IdentityFile::parse(without_mark(bytes))))
     }
 
     /// Returns whether the secret was read already, or typed.

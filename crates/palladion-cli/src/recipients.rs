@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use palladion_file::slots::{FileKey, Lock};
 use palladion_output::Identity as FileIdentity;
-use palladion_recipients::{Error, Identity, Recipient, Recipients, stanza_types};
+use palladion_recipients::{Error, Identity, Recipient, Recipients, is_slot, stanza_types};
 
 use crate::age::{Opener, SlotResult, failure, run_age};
 use crate::args::RecipientArgs;
@@ -136,16 +136,6 @@ impl Lock for Addressees {
             },
         }
     }
-}
-
-/// Returns whether these bytes have the form of an age file with the key of a file in it: who opens
-/// them is known only to those who can.
-fn is_slot(bytes: &[u8]) -> bool {
-    const PAYLOAD: usize = 16 + 32 + 16; // nonce, key, tag
-    let header = bytes.len().checked_sub(PAYLOAD).and_then(|end| bytes[..end].strip_suffix(b"\n"));
-    let mac = header.and_then(|header| header.rsplit(|byte| *byte == b'\n').next());
-    mac.is_some_and(|line| line.starts_with(b"--- "))
-        && stanza_types(bytes).is_ok_and(|types| !types.is_empty())
 }
 
 /// Recipients, and the arguments that tell them to the program `age`: nothing is read twice.

@@ -16,7 +16,7 @@ use crate::keys::Source;
 use crate::output::{Access, Output};
 use crate::recipients::Addressees;
 use crate::ring::Ring;
-use crate::sealed::{BOTH_DAMAGED, Sealed};
+use crate::sealed::Sealed;
 use crate::{slots, terminal};
 
 /// `rewrap`.
@@ -105,7 +105,7 @@ impl Change<'_> {
                 .hint("decide which to keep: palladion rewrap --repair FILE, with a key of it"));
         }
         let sealed = Sealed::of_copies(name, copies)
-            .map_err(|error| Failure::file(&error, name, "the output").hint(BOTH_DAMAGED))?;
+            .map_err(|error| Failure::file(&error, name, "the output"))?;
         let slots = sealed.head.as_ref().map_or(&[][..], Head::slots);
         if let Some(number) =
             self.args.remove.iter().find(|number| usize::from(**number) > slots.len())

@@ -21,7 +21,7 @@ pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE, or if tha
                           encrypt it again";
 
 /// What to do if no copy of the key slots is intact.
-pub const BOTH_DAMAGED: &str = "both copies of its key slots are damaged: palladion decrypt \
+const BOTH_DAMAGED: &str = "both copies of its key slots are damaged: palladion decrypt \
                                 --salvage -o OUT FILE saves what is intact";
 const FIRST_DAMAGED: &str = "first copy of the key slots is damaged";
 const SECOND_DAMAGED: &str = "second copy of the key slots is damaged or missing";
@@ -94,7 +94,7 @@ impl<'a> Sealed<'a> {
         };
         let sealed = read.map_err(|error| {
             let failure = Failure::file(&error, name, "the output");
-            let repaired = header.first_chunk().and_then(Info::repaired);
+            let is_repairable = || header.first_chunk().and_then(Info::repaired).is_some();
             match error {
                 Error::HeaderDamaged if header.get(10) == Some(&2) => {
                     return failure.hint(
@@ -102,7 +102,7 @@ impl<'a> Sealed<'a> {
                          read the file by its name, and palladion rewrap --repair mends it",
                     );
                 }
-                Error::NotPalladion | Error::HeaderDamaged if repaired.is_some() => {
+                Error::NotPalladion | Error::HeaderDamaged if is_repairable() => {
                     return failure.hint(
                         "one byte of a Palladion file's header is damaged: palladion decrypt \
                          --salvage -o OUT FILE recovers it",
@@ -216,10 +216,10 @@ impl<'a> Sealed<'a> {
     pub fn note_slots(&self, opened: Option<Kind>) {
         if self.head.is_some() && opened != Some(Kind::Identity) {
             let who = match self.takes(Kind::Identity) {
-                true => "has the public key of one of its recipients",
-                false => "can open it",
+                true => "with the public key of a recipient",
+                false => "who can open it",
             };
-            note(&format!("note: {}: anyone who {who} could have written it", self.name));
+            note(&format!("note: {}: anyone {who} could have written it", self.name));
         }
     }
 

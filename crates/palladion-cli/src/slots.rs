@@ -13,7 +13,7 @@ use crate::info::{json_of_slots, text_of_slot};
 use crate::input::RandomAccess;
 use crate::output::{Access, Output};
 use crate::ring::Ring;
-use crate::sealed::{BOTH_DAMAGED, REPAIR, Sealed, copies};
+use crate::sealed::{REPAIR, Sealed, copies};
 use crate::streams;
 use crate::text::{json, json_object, printable};
 
@@ -92,9 +92,8 @@ fn list(args: &SlotsArgs) -> Result<()> {
     for_each(args.files.iter().enumerate(), |(at, path)| {
         let file = open(path)?;
         let copies = read(&file)?;
-        let head = newest(&copies);
-        let head = head
-            .map_err(|error| Failure::file(error, &file.name, "the output").hint(BOTH_DAMAGED))?;
+        let head =
+            newest(&copies).map_err(|error| Failure::file(error, &file.name, "the output"))?;
         let state = match (&copies.head, &copies.spare) {
             (Err(_), _) => "the first is damaged",
             (Ok(_), Err(_)) => "the second is damaged or missing",

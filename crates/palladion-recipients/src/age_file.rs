@@ -187,6 +187,15 @@ pub fn stanza_types(age_file: &[u8]) -> Result<Vec<&str>, Error> {
     Ok(AgeFile::parse(age_file)?.stanzas.iter().map(|stanza| stanza.kind).collect())
 }
 
+/// Returns whether these bytes have the form of a slot: an age file for some recipient, with a key
+/// of 32 bytes in it. Nothing of it is verified.
+#[must_use]
+pub fn is_slot(age_file: &[u8]) -> bool {
+    AgeFile::parse(age_file).is_ok_and(|file| {
+        !file.stanzas.is_empty() && file.payload.len() == NONCE_LEN + 32 + TAG_LEN
+    })
+}
+
 /// Checks that recipients with these [types](stanza_types) may open one file: all known ones are
 /// safe against quantum computers, or none is.
 ///

@@ -42,7 +42,7 @@ mod lists;
 #[cfg(test)]
 mod tests;
 
-pub use age_file::{check_mixing, stanza_types};
+pub use age_file::{check_mixing, is_slot, stanza_types};
 pub use error::Error;
 pub use keys::{Identity, Recipient};
 pub use lists::{Identities, IdentityFile, Protected, Recipients};
