@@ -166,6 +166,9 @@ pub fn after<T>(
     left
 }
 
+/// What the object that is being made has published.
+static PUBLISHED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
 /// Makes each call twice and compares.
 #[derive(Default)]
 pub struct Check {
@@ -179,7 +182,12 @@ impl Check {
         vec![0, 37, 300, 20_000]
     }
 
-    pub fn publish(_: &[u8]) {}
+    /// Takes what everybody may see of an object that is being made.
+    pub fn publish(bytes: &[u8]) {
+        let mut published = PUBLISHED.lock().expect("nobody has panicked");
+        assert!(published.len() + bytes.len() <= published.capacity(), "this must not allocate");
+        published.extend_from_slice(bytes);
+    }
 
     /// Compares what two runs have left, except for what is public in both at the same place.
     pub fn compare(&mut self, what: &str, place: &str, [a, b]: [&[u8]; 2], public: [&[u8]; 2]) {
@@ -242,9 +250,10 @@ impl Check {
     /// Compares the memory of a dropped object, and the heap memory that it freed.
     pub fn object<T>(&mut self, what: &str, make: impl Fn(&Secrets) -> T) {
         let mut place = Box::new(MaybeUninit::<T>::uninit());
-        let [mut left, mut freed] = [const { [Vec::new(), Vec::new()] }; 2];
+        let [mut left, mut freed, mut public] = [const { [Vec::new(), Vec::new()] }; 3];
         for run in RUNS {
             HEAP.clear();
+            *PUBLISHED.lock().expect("nobody has panicked") = Vec::with_capacity(1 << 10);
             let secrets = HEAP.with_arena(|| secrets(run, 100));
             // An object's padding has what was on the stack.
             on_stack(&mut || HEAP.with_arena(|| _ = place.write(make(&secrets))));
@@ -256,8 +265,10 @@ impl Check {
             // SAFETY: the box still has `size_of::<T>()` bytes there.
             left[run] =
                 (0..size_of::<T>()).map(|at| unsafe { bytes.add(at).read_volatile() }).collect();
+            public[run] = std::mem::take(&mut *PUBLISHED.lock().expect("nobody has panicked"));
         }
-        self.compare(what, "in its own memory", [&left[0], &left[1]], [&[], &[]]);
-        self.compare(what, "in freed memory", [&freed[0], &freed[1]], [&[], &[]]);
+        let [left, freed, public] = [&left, &freed, &public].map(|[a, b]| [&a[..], b]);
+        self.compare(what, "in its own memory", left, public);
+        self.compare(what, "in freed memory", freed, public);
     }
 }
