@@ -123,11 +123,6 @@ fn without_tags<F: Family, const D: usize, const T: usize>() -> Vec<Call<Message
         ("encrypt_into", |m| {
             m.cipher.encrypt_into(&m.nonce, &m.ad, &m.text, &mut m.out).map(|tag| m.tag = tag)
         }),
-        ("encrypt_within", |m| {
-            let from = AT..AT + m.text.len();
-            let tag = m.cipher.encrypt_within(&m.nonce, &m.ad, &mut m.wide, from, 24);
-            tag.map(|tag| m.tag = tag)
-        }),
         ("seal", |m| m.cipher.seal(&m.nonce, &m.ad, &m.text).map(|out| m.sealed_out = out)),
         ("seal_in_place", |m| m.cipher.seal_in_place(&m.nonce, &m.ad, &mut m.wide[AT..])),
         ("seal_into", |m| m.cipher.seal_into(&m.nonce, &m.ad, &m.text, &mut m.sealed_out)),
@@ -180,10 +175,6 @@ fn with_tags<F: Family, const D: usize, const T: usize>() -> Vec<Call<Message<F,
         }),
         ("decrypt_into", |m| {
             m.cipher.decrypt_into(&m.nonce, &m.ad, &m.ciphertext, &m.tag, &mut m.out)
-        }),
-        ("decrypt_within", |m| {
-            let from = AT..AT + m.text.len();
-            m.cipher.decrypt_within(&m.nonce, &m.ad, &mut m.wide_sealed, from, 33, &m.tag)
         }),
         ("verify", |m| m.cipher.verify(&m.nonce, &m.ad, &m.ciphertext, &m.tag)),
         ("open_into", |m| m.cipher.open_into(&m.nonce, &m.ad, &m.wide_sealed[AT..], &mut m.out)),

@@ -73,21 +73,6 @@ const TYPED: &[Way] = &[
         },
     },
     Way {
-        name: "encrypt_within",
-        encrypt: |c| {
-            let len = c.text.len();
-            c.within(len, |c, buf, from, to| {
-                c.cipher().encrypt_within(&c.nonce, &c.ad, buf, from..from + len, to)
-            })
-        },
-        decrypt: |c| {
-            let len = c.text.len();
-            c.within(len, |c, buf, from, to| {
-                c.cipher().decrypt_within(&c.nonce, &c.ad, buf, from..from + len, to, &c.tag)
-            })
-        },
-    },
-    Way {
         name: "seal_in_place",
         encrypt: |c| {
             c.join();
@@ -244,54 +229,42 @@ impl Call<'_> {
         result
     }
 
-    /// Puts all inputs one behind another into a buffer, and the output of this length anywhere.
-    /// The function gets the buffer, where the text begins, and where the output goes.
-    fn within<R>(
-        &mut self,
-        len: usize,
-        call: impl FnOnce(&Self, &mut [u8], usize, usize) -> R,
-    ) -> R {
-        let before = [&self.key[..], &self.nonce, &self.ad].concat();
-        let mut after = [&before[..], &self.text, &self.tag].concat();
-        let to = usize::from(self.input.to) % (after.len() + 64);
-        after.resize(after.len().max(to + len), 0x5a);
-        let mut buf = Buffer::new(&after, self.input.at[0]);
-        let result = call(self, buf.bytes_mut(), before.len(), to);
-        self.text = buf.bytes()[to..to + len].to_vec();
-        after[to..to + len].copy_from_slice(&self.text);
-        assert!(buf.bytes() == after, "written beside the output");
-        result
-    }
-
-    /// Calls a function in C.
+    /// Calls a function in C with all inputs one behind another in a buffer, and the output
+    /// anywhere in it.
     fn in_c(
         &mut self,
         len: usize,
         call: impl FnOnce(&Functions, Pointers) -> c_int,
     ) -> Result<(), Error> {
         let (_, functions) = self.input.variant.named().expect("it has a name");
-        self.within(len, |c, buf, text, to| {
-            let start = buf.as_mut_ptr();
-            let out = start.wrapping_add(to);
-            let at = |place: usize| start.wrapping_add(place).cast_const();
-            let (k, nonce, ad) = (0, c.key.len(), c.key.len() + c.nonce.len());
-            let pointers = Pointers {
-                k: at(k),
-                npub: if c.nonce.iter().all(|byte| *byte == 0) { null() } else { at(nonce) },
-                ad: if c.ad.is_empty() { null() } else { at(ad) },
-                adlen: c.ad.len(),
-                m: if c.text.is_empty() { null() } else { at(text) },
-                mlen: c.text.len(),
-                mac: at(text + c.text.len()),
-                out,
-            };
-            let result = c::result(|| call(functions, pointers));
-            if plant("outside") {
-                // SAFETY: none: a library with this defect reads past its output.
-                unsafe { out.add(len).read_volatile() };
-            }
-            result
-        })
+        let before = [&self.key[..], &self.nonce, &self.ad].concat();
+        let mut after = [&before[..], &self.text, &self.tag].concat();
+        let to = usize::from(self.input.to) % (after.len() + 64);
+        after.resize(after.len().max(to + len), 0x5a);
+        let mut buf = Buffer::new(&after, self.input.at[0]);
+        let start = buf.bytes_mut().as_mut_ptr();
+        let out = start.wrapping_add(to);
+        let at = |place: usize| start.wrapping_add(place).cast_const();
+        let (k, nonce, ad) = (0, self.key.len(), self.key.len() + self.nonce.len());
+        let pointers = Pointers {
+            k: at(k),
+            npub: if self.nonce.iter().all(|byte| *byte == 0) { null() } else { at(nonce) },
+            ad: if self.ad.is_empty() { null() } else { at(ad) },
+            adlen: self.ad.len(),
+            m: if self.text.is_empty() { null() } else { at(before.len()) },
+            mlen: self.text.len(),
+            mac: at(before.len() + self.text.len()),
+            out,
+        };
+        let result = c::result(|| call(functions, pointers));
+        if plant("outside") {
+            // SAFETY: none: a library with this defect reads past its output.
+            unsafe { out.add(len).read_volatile() };
+        }
+        self.text = buf.bytes()[to..to + len].to_vec();
+        after[to..to + len].copy_from_slice(&self.text);
+        assert!(buf.bytes() == after, "written beside the output");
+        result
     }
 
     /// The same, after a call that only verifies the tag, and says the same of it.

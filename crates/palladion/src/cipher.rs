@@ -2,7 +2,6 @@
 
 use core::fmt;
 use core::marker::PhantomData;
-use core::ops::Range;
 
 use zeroize::ZeroizeOnDrop;
 
@@ -87,6 +86,9 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     /// Encrypts a message in place and returns its tag. `ad` is authenticated but not encrypted,
     /// and is not part of the output; it may be empty.
     ///
+    /// To encrypt to another place in the same buffer, move the message there first, with
+    /// [`copy_within`](slice::copy_within).
+    ///
     /// # Errors
     ///
     /// [`Error::TooLong`], [`Error::Backend`].
@@ -168,88 +170,6 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ) -> Result<(), Error> {
         let io = InOut::separate(ct, msg)?;
         Job::<F, D>::decrypt(self.inputs(nonce, ad), io, tag.as_bytes()).run()
-    }
-
-    /// Encrypts the message at `src` in a buffer to the same number of bytes starting at `dst`, and
-    /// returns the tag. The two ranges may overlap in any way, so a packet's header can be added or
-    /// removed without another buffer.
-    ///
-    /// Only the ciphertext's range is written to. Message bytes outside that range stay as they
-    /// are.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfBuffer`] if the message or the ciphertext does not lie within the buffer,
-    /// [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
-    ///
-    /// ```
-    /// # use palladion::{Aegis128L, Key128, Nonce128};
-    /// # let cipher = Aegis128L::<16>::new(&Key128::from([0; 16]));
-    /// # let nonce = Nonce128::default();
-    /// // Move the message up to make room for a header of five bytes, and append the tag.
-    /// let header = *b"len: ";
-    /// let mut packet = *b"attack at dawn.....................";
-    /// let tag = cipher.encrypt_within(&nonce, &header, &mut packet, 0..14, 5)?;
-    /// packet[..5].copy_from_slice(&header);
-    /// packet[19..].copy_from_slice(tag.as_ref());
-    ///
-    /// // Decrypt it back to the start of the buffer.
-    /// cipher.decrypt_within(&nonce, &header, &mut packet, 5..19, 0, &tag)?;
-    /// assert_eq!(&packet[..14], b"attack at dawn");
-    /// # Ok::<(), palladion::Error>(())
-    /// ```
-    pub fn encrypt_within(
-        &self,
-        nonce: &F::Nonce,
-        ad: &[u8],
-        buf: &mut [u8],
-        src: Range<usize>,
-        dst: usize,
-    ) -> Result<Tag<T>, Error> {
-        let io = Self::within(["message", "ciphertext"], ad, buf, src, dst)?;
-        self.encrypt_detached(nonce, ad, io)
-    }
-
-    /// Verifies the tag and decrypts the ciphertext at `src` in a buffer to the same number of
-    /// bytes starting at `dst`. The two ranges may overlap in any way. The counterpart of
-    /// [`encrypt_within`](Self::encrypt_within).
-    ///
-    /// Only the message's range is written to. Where it overlaps the ciphertext, the ciphertext is
-    /// lost, even if the tag is wrong.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::VerificationFailed`] if the tag is wrong, and the message's range is zeroed.
-    /// [`Error::OutOfBuffer`] if the ciphertext or the message does not lie within the buffer,
-    /// [`Error::TooLong`], [`Error::Backend`]; then nothing is changed.
-    pub fn decrypt_within(
-        &self,
-        nonce: &F::Nonce,
-        ad: &[u8],
-        buf: &mut [u8],
-        src: Range<usize>,
-        dst: usize,
-        tag: &Tag<T>,
-    ) -> Result<(), Error> {
-        let io = Self::within(["ciphertext", "message"], ad, buf, src, dst)?;
-        Job::<F, D>::decrypt(self.inputs(nonce, ad), io, tag.as_bytes()).run()
-    }
-
-    /// Moves the input to the output's place. Everything that can make the call fail is checked
-    /// first, so that a call that fails changes nothing.
-    fn within<'a>(
-        [input, output]: [&'static str; 2],
-        ad: &[u8],
-        buf: &'a mut [u8],
-        src: Range<usize>,
-        dst: usize,
-    ) -> Result<InOut<'a>, Error> {
-        Error::check_range(input, src.start, src.end, buf.len())?;
-        Error::check_range(output, dst, dst.saturating_add(src.len()), buf.len())?;
-        Error::check_limit("associated data", 0, ad.len())?;
-        Error::check_limit(input, 0, src.len())?;
-        crate::dispatch::backend()?;
-        Ok(InOut::within(buf, src, dst))
     }
 
     /// Verifies the tag of a ciphertext without returning the message.
@@ -590,12 +510,13 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
             *buf = sealed;
             return Ok(());
         }
-        buf.resize(len + F::KEY_LEN + T, 0);
-        let tag = self.encrypt_within(nonce, ad, buf, 0..len, F::KEY_LEN);
-        let tag = tag.inspect_err(|_| buf.truncate(len))?;
-        buf[..F::KEY_LEN].copy_from_slice(nonce.as_ref());
-        buf[F::KEY_LEN + len..].copy_from_slice(tag.as_ref());
-        Ok(())
+        buf.splice(..0, nonce.as_ref().iter().copied());
+        buf.resize(F::KEY_LEN + len + T, 0);
+        let sealed = self.seal_in_place(nonce, ad, &mut buf[F::KEY_LEN..]);
+        sealed.inspect_err(|_| {
+            buf.drain(..F::KEY_LEN);
+            buf.truncate(len);
+        })
     }
 
     /// Verifies and decrypts nonce, ciphertext and tag in one piece, and returns the message. The
@@ -629,14 +550,15 @@ impl<F: Family, const D: usize, const T: usize> Aegis<F, D, T> {
     ) -> Result<(), Error> {
         let (nonce, ciphertext, tag) = Self::parts(buf)?;
         let len = ciphertext.len();
-        let opened = self.decrypt_within(&nonce, ad, buf, F::KEY_LEN..F::KEY_LEN + len, 0, &tag);
+        buf.drain(..F::KEY_LEN);
+        let opened = self.decrypt_in_place(&nonce, ad, &mut buf[..len], &tag);
         match opened {
             Ok(()) => buf.truncate(len),
             Err(Error::VerificationFailed) => {
                 buf.fill(0);
                 buf.clear();
             }
-            Err(_) => (),
+            Err(_) => _ = buf.splice(..0, nonce.as_ref().iter().copied()),
         }
         opened
     }

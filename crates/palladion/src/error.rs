@@ -43,17 +43,6 @@ pub enum Error {
         /// The length it has, in bytes.
         actual: usize,
     },
-    /// A range does not lie within the buffer, or ends before it begins.
-    OutOfBuffer {
-        /// What the range holds.
-        what: &'static str,
-        /// The first byte of the range.
-        start: usize,
-        /// The byte after its last.
-        end: usize,
-        /// The length of the buffer, in bytes.
-        len: usize,
-    },
     /// There are more packets than packet numbers, which end at 2^64 - 1.
     TooManyPackets {
         /// The number of the first packet.
@@ -103,20 +92,6 @@ impl Error {
     pub(crate) fn check_tag_length(actual: usize) -> Result<(), Self> {
         if matches!(actual, 16 | 32) { Ok(()) } else { Err(Self::UnknownTagLength { actual }) }
     }
-
-    /// Checks that a range lies within a buffer of `len` bytes.
-    pub(crate) fn check_range(
-        what: &'static str,
-        start: usize,
-        end: usize,
-        len: usize,
-    ) -> Result<(), Self> {
-        if start <= end && end <= len {
-            Ok(())
-        } else {
-            Err(Self::OutOfBuffer { what, start, end, len })
-        }
-    }
 }
 
 impl fmt::Display for Error {
@@ -135,12 +110,6 @@ impl fmt::Display for Error {
             }
             Self::UnknownTagLength { actual } => {
                 write!(f, "tags have 16 or 32 bytes, not {actual}")
-            }
-            Self::OutOfBuffer { what, start, end, len } if start <= end => {
-                write!(f, "the {what} at {start}..{end} must lie within the buffer of {len} bytes")
-            }
-            Self::OutOfBuffer { what, start, end, .. } => {
-                write!(f, "the {what} at {start}..{end} must not end before it begins")
             }
             Self::TooManyPackets { first, count } => write!(
                 f,

@@ -96,11 +96,6 @@ fn every_error() {
             came(any::Cipher::new(Algorithm::Aegis128L, &[1; 16], 17).map(drop)),
         ),
         (
-            "OutOfBuffer",
-            &["message", "3..20", "10 bytes"],
-            came(cipher.encrypt_within(&nonce, b"", &mut [0; 10], 3..20, 0).map(drop)),
-        ),
-        (
             "TooManyPackets",
             &["3 packets", "18446744073709551614"],
             came(batch::seal_packets(&cipher, &nonce, u64::MAX - 1, &mut [0; 48], PACKETS)),

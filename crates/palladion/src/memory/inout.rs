@@ -1,7 +1,6 @@
 //! Input and output of the same length: one buffer, or two that do not overlap.
 
 use core::marker::PhantomData;
-use core::ops::Range;
 
 /// An input and an output of the same length, in place or separate.
 pub(crate) struct InOut<'a> {
@@ -44,26 +43,6 @@ impl<'a> InOut<'a> {
             return Err(LengthsDiffer { input: src.len(), output: dst.len() });
         }
         Ok(Self { src: src.as_ptr(), dst: dst.as_mut_ptr(), len: src.len(), lifetime: PhantomData })
-    }
-
-    /// Takes the input at `src` and the output of the same length at `dst` from one buffer, which
-    /// must contain both. If they overlap, the input is moved to the output.
-    pub(crate) fn within(buf: &'a mut [u8], src: Range<usize>, dst: usize) -> Self {
-        let len = src.len();
-        let end = dst + len;
-        let (input, output) = if src.end <= dst {
-            let (before, after) = buf.split_at_mut(dst);
-            (&before[src], &mut after[..len])
-        } else if end <= src.start {
-            let (before, after) = buf.split_at_mut(src.start);
-            (&after[..len], &mut before[dst..end])
-        } else {
-            if src.start != dst {
-                buf.copy_within(src, dst);
-            }
-            return Self::in_place(&mut buf[dst..end]);
-        };
-        Self { src: input.as_ptr(), dst: output.as_mut_ptr(), len, lifetime: PhantomData }
     }
 
     /// Takes the buffers of the `aead` crate.

@@ -20,4 +20,3 @@ mod reference;
 mod sealer;
 mod small;
 mod states;
-mod within;

@@ -7,7 +7,6 @@
 #![allow(unsafe_code)] // looks at bytes as keys, nonces and tags
 
 use std::marker::PhantomData;
-use std::ops::Range;
 
 use super::fenced::{Fenced, Place};
 use palladion::batch::{self, BatchError, Decryption, Encryption, PacketLayout};
@@ -166,23 +165,6 @@ pub trait Cipher {
         msg: &mut [u8],
     ) -> Result<(), Error>;
     fn open_with_nonce(&self, ad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Error>;
-    fn encrypt_within(
-        &self,
-        nonce: &[u8],
-        ad: &[u8],
-        buf: &mut [u8],
-        src: Range<usize>,
-        dst: usize,
-    ) -> Result<Vec<u8>, Error>;
-    fn decrypt_within(
-        &self,
-        nonce: &[u8],
-        ad: &[u8],
-        buf: &mut [u8],
-        src: Range<usize>,
-        dst: usize,
-        tag: &[u8],
-    ) -> Result<(), Error>;
     fn encrypt_unauthenticated(&self, nonce: &[u8], buf: &mut [u8]) -> Result<(), Error>;
     fn decrypt_unauthenticated(&self, nonce: &[u8], buf: &mut [u8]) -> Result<(), Error>;
     fn encryptor(&self, nonce: &[u8], ad: &[u8]) -> Result<Box<dyn Encrypting>, Error>;
@@ -280,29 +262,6 @@ impl<F: Family, const D: usize, const T: usize> Cipher for Aegis<F, D, T> {
 
     fn open_with_nonce(&self, ad: &[u8], sealed: &[u8]) -> Result<Vec<u8>, Error> {
         self.open_with_nonce(ad, sealed)
-    }
-
-    fn encrypt_within(
-        &self,
-        n: &[u8],
-        ad: &[u8],
-        buf: &mut [u8],
-        src: Range<usize>,
-        dst: usize,
-    ) -> Result<Vec<u8>, Error> {
-        self.encrypt_within(nonce::<F>(n), ad, buf, src, dst).map(bytes)
-    }
-
-    fn decrypt_within(
-        &self,
-        n: &[u8],
-        ad: &[u8],
-        buf: &mut [u8],
-        src: Range<usize>,
-        dst: usize,
-        t: &[u8],
-    ) -> Result<(), Error> {
-        self.decrypt_within(nonce::<F>(n), ad, buf, src, dst, tag::<T>(t, &mut None))
     }
 
     fn encrypt_unauthenticated(&self, n: &[u8], buf: &mut [u8]) -> Result<(), Error> {
