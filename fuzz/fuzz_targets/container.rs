@@ -265,12 +265,7 @@ fn read(
     (out, ended)
 }
 
-fn open(
-    bytes: &[u8],
-    secret: Secret<'_>,
-    cuts: &[u16],
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
+fn open(bytes: &[u8], secret: Secret<'_>, cuts: &[u16], out: &mut Vec<u8>) -> Result<(), Error> {
     let mut decoder = Decoder::new(secret, LIMITS)?;
     let (mut rest, mut cuts) = (bytes, cuts.iter().cycle());
     while !decoder.is_complete() {
