@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use palladion_output::is_replaced;
-use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
+use palladion_raf::merkle::{Hasher, Input, Sha256};
 use palladion_raf::{Shared, Storage};
 use pyo3::exceptions::{PyEOFError, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -271,56 +271,24 @@ impl Hash {
 }
 
 impl Hasher for Hash {
-    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
-        match self {
-            Self::Sha256 => Sha256.leaf(out, chunk, index),
-            Self::Object(object) => Self::call(object, out, |object| {
-                let bytes = PyBytes::new(object.py(), chunk);
-                object.call_method1("hash_leaf", (bytes, chunk.len(), index)).map(Bound::unbind)
-            }),
-        }
-    }
-
-    fn parent(
-        &self,
-        out: &mut [u8],
-        left: &[u8],
-        right: &[u8],
-        level: u32,
-        index: u64,
-    ) -> io::Result<()> {
-        match self {
-            Self::Sha256 => Sha256.parent(out, left, right, level, index),
-            Self::Object(object) => Self::call(object, out, |object| {
-                let [left, right] = [left, right].map(|node| PyBytes::new(object.py(), node));
-                object.call_method1("hash_parent", (left, right, level, index)).map(Bound::unbind)
-            }),
-        }
-    }
-
-    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
-        match self {
-            Self::Sha256 => Sha256.empty(out, level, index),
-            Self::Object(object) => Self::call(object, out, |object| {
-                object.call_method1("hash_empty", (level, index)).map(Bound::unbind)
-            }),
-        }
-    }
-
-    fn commitment(
-        &self,
-        out: &mut [u8],
-        root: &[u8],
-        context: &[u8; CONTEXT_LEN],
-        size: u64,
-    ) -> io::Result<()> {
-        match self {
-            Self::Sha256 => Sha256.commitment(out, root, context, size),
-            Self::Object(object) => Self::call(object, out, |object| {
-                let [root, context] = [root, context].map(|bytes| PyBytes::new(object.py(), bytes));
-                object.call_method1("hash_commitment", (root, context, size)).map(Bound::unbind)
-            }),
-        }
+    fn hash(&self, out: &mut [u8], input: Input<'_>) -> io::Result<()> {
+        let Self::Object(object) = self else { return Sha256.hash(out, input) };
+        Self::call(object, out, |object| {
+            let bytes = |bytes| PyBytes::new(object.py(), bytes);
+            match input {
+                Input::Leaf { chunk, index } => {
+                    object.call_method1("hash_leaf", (bytes(chunk), chunk.len(), index))
+                }
+                Input::Parent { left, right, level, index } => {
+                    object.call_method1("hash_parent", (bytes(left), bytes(right), level, index))
+                }
+                Input::Empty { level, index } => object.call_method1("hash_empty", (level, index)),
+                Input::Commitment { root, context, size } => {
+                    object.call_method1("hash_commitment", (bytes(root), bytes(context), size))
+                }
+            }
+            .map(Bound::unbind)
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use core::mem::{MaybeUninit, align_of, size_of};
 use core::{ptr, slice};
 use std::io;
 
-use palladion_raf::merkle::{self, CONTEXT_LEN, Hasher, Tree};
+use palladion_raf::merkle::{self, CONTEXT_LEN, Hasher, Input, Tree};
 use palladion_raf::{
     Algorithm, CHUNK_MAX, CHUNK_MIN, Environment, Error, Found, HEADER_LEN, Info, Options, Raf,
     Storage, is_chunk_size, record_len,
@@ -191,45 +191,29 @@ impl Environment for Program {
 /// All callbacks are present. By the header's contract they write to their output and read their
 /// inputs, and access nothing else.
 impl Hasher for MerkleConfig {
-    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
-        let (hash, out_len) = (self.hash_leaf.ok_or_else(absent)?, out.len());
+    fn hash(&self, out: &mut [u8], input: Input<'_>) -> io::Result<()> {
+        let (user, out, out_len) = (self.user, out.as_mut_ptr(), out.len());
         // SAFETY: the callback accesses only these buffers, which have these lengths.
         of_callback(unsafe {
-            hash(self.user, out.as_mut_ptr(), out_len, chunk.as_ptr(), chunk.len(), index)
-        })
-    }
-    fn parent(
-        &self,
-        out: &mut [u8],
-        left: &[u8],
-        right: &[u8],
-        level: u32,
-        index: u64,
-    ) -> io::Result<()> {
-        let (hash, out_len) = (self.hash_parent.ok_or_else(absent)?, out.len());
-        let (left, right) = (left.as_ptr(), right.as_ptr());
-        // SAFETY: the callback accesses only these buffers, which have these lengths.
-        of_callback(unsafe {
-            hash(self.user, out.as_mut_ptr(), out_len, left, right, level, index)
-        })
-    }
-    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
-        let hash = self.hash_empty.ok_or_else(absent)?;
-        // SAFETY: the callback accesses only these buffers, which have these lengths.
-        of_callback(unsafe { hash(self.user, out.as_mut_ptr(), out.len(), level, index) })
-    }
-    fn commitment(
-        &self,
-        out: &mut [u8],
-        root: &[u8],
-        context: &[u8; CONTEXT_LEN],
-        size: u64,
-    ) -> io::Result<()> {
-        let (hash, out_len) = (self.hash_commitment.ok_or_else(absent)?, out.len());
-        let (root, context) = (root.as_ptr(), context.as_ptr());
-        // SAFETY: the callback accesses only these buffers, which have these lengths.
-        of_callback(unsafe {
-            hash(self.user, out.as_mut_ptr(), out_len, root, context, CONTEXT_LEN, size)
+            match input {
+                Input::Leaf { chunk, index } => {
+                    let hash = self.hash_leaf.ok_or_else(absent)?;
+                    hash(user, out, out_len, chunk.as_ptr(), chunk.len(), index)
+                }
+                Input::Parent { left, right, level, index } => {
+                    let hash = self.hash_parent.ok_or_else(absent)?;
+                    hash(user, out, out_len, left.as_ptr(), right.as_ptr(), level, index)
+                }
+                Input::Empty { level, index } => {
+                    let hash = self.hash_empty.ok_or_else(absent)?;
+                    hash(user, out, out_len, level, index)
+                }
+                Input::Commitment { root, context, size } => {
+                    let hash = self.hash_commitment.ok_or_else(absent)?;
+                    let (root, context) = (root.as_ptr(), context.as_ptr());
+                    hash(user, out, out_len, root, context, CONTEXT_LEN, size)
+                }
+            }
         })
     }
 }

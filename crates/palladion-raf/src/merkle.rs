@@ -18,53 +18,56 @@ use sha2::Digest;
 pub use crate::limits::{HASH_MAX, HASH_MIN};
 use crate::{Error, Result};
 
-/// Bytes in the [context](Hasher::commitment) of a commitment.
+/// Bytes in the [context](Input::Commitment::context) of a commitment.
 pub const CONTEXT_LEN: usize = 32;
 
-/// A hash function, in the four ways that the tree uses it. No input of one may give the hash of
-/// another.
-///
-/// Each method fills `out`, which is as long as the hashes of the tree.
-pub trait Hasher {
-    /// Hashes a chunk: its contents, up to the end of the file, and its index.
-    ///
-    /// # Errors
-    ///
-    /// Whatever may happen.
-    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()>;
-    /// Hashes two nodes of `level`, which is 0 for leaves. `index` is the index of their parent on
-    /// the level above.
-    ///
-    /// # Errors
-    ///
-    /// Whatever may happen.
-    fn parent(
-        &self,
-        out: &mut [u8],
-        left: &[u8],
-        right: &[u8],
-        level: u32,
+/// What a tree hashes. The leaves have level 0, and the nodes of each level count from 0.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A chunk: its contents, up to the end of the file, and its index.
+    Leaf {
+        /// The contents.
+        chunk: &'a [u8],
+        /// The index.
         index: u64,
-    ) -> io::Result<()>;
-    /// Hashes an empty place.
-    ///
-    /// # Errors
-    ///
-    /// Whatever may happen.
-    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()>;
-    /// Hashes the tree as a whole: its root; the format's version, the algorithm's number, the size
-    /// of chunks and the id of the file as `context`; and the size of the file.
-    ///
-    /// # Errors
-    ///
-    /// Whatever may happen.
-    fn commitment(
-        &self,
-        out: &mut [u8],
-        root: &[u8],
-        context: &[u8; CONTEXT_LEN],
+    },
+    /// Two nodes of a level.
+    Parent {
+        /// The hash of the first.
+        left: &'a [u8],
+        /// The hash of the second.
+        right: &'a [u8],
+        /// Their level.
+        level: u32,
+        /// The index of their parent on the level above.
+        index: u64,
+    },
+    /// An empty place.
+    Empty {
+        /// Its level.
+        level: u32,
+        /// Its index.
+        index: u64,
+    },
+    /// The tree as a whole.
+    Commitment {
+        /// The hash of its root.
+        root: &'a [u8],
+        /// The format's version, the algorithm's number, the size of chunks and the file's id.
+        context: &'a [u8; CONTEXT_LEN],
+        /// The size of the file.
         size: u64,
-    ) -> io::Result<()>;
+    },
+}
+
+/// A hash function. Inputs that differ, also in their kinds, must have different hashes.
+pub trait Hasher {
+    /// Hashes an input. Fills `out`, which is as long as the hashes of the tree.
+    ///
+    /// # Errors
+    ///
+    /// Whatever may happen.
+    fn hash(&self, out: &mut [u8], input: Input<'_>) -> io::Result<()>;
 }
 
 /// SHA-256 as `pyaegis` uses it, 32 bytes.
@@ -75,7 +78,7 @@ impl Sha256 {
     /// Bytes in a hash.
     pub const LEN: usize = 32;
 
-    fn hash(out: &mut [u8], parts: &[&[u8]]) -> io::Result<()> {
+    fn of(out: &mut [u8], parts: &[&[u8]]) -> io::Result<()> {
         let mut hash = sha2::Sha256::new();
         for part in parts {
             hash.update(part);
@@ -89,30 +92,19 @@ impl Sha256 {
 }
 
 impl Hasher for Sha256 {
-    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
-        Self::hash(out, &[&[0], &index.to_le_bytes(), chunk])
-    }
-    fn parent(
-        &self,
-        out: &mut [u8],
-        left: &[u8],
-        right: &[u8],
-        level: u32,
-        index: u64,
-    ) -> io::Result<()> {
-        Self::hash(out, &[&[1], &level.to_le_bytes(), &index.to_le_bytes(), left, right])
-    }
-    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
-        Self::hash(out, &[&[2], &level.to_le_bytes(), &index.to_le_bytes()])
-    }
-    fn commitment(
-        &self,
-        out: &mut [u8],
-        root: &[u8],
-        context: &[u8; CONTEXT_LEN],
-        size: u64,
-    ) -> io::Result<()> {
-        Self::hash(out, &[&[3], root, context, &size.to_le_bytes()])
+    fn hash(&self, out: &mut [u8], input: Input<'_>) -> io::Result<()> {
+        match input {
+            Input::Leaf { chunk, index } => Self::of(out, &[&[0], &index.to_le_bytes(), chunk]),
+            Input::Parent { left, right, level, index } => {
+                Self::of(out, &[&[1], &level.to_le_bytes(), &index.to_le_bytes(), left, right])
+            }
+            Input::Empty { level, index } => {
+                Self::of(out, &[&[2], &level.to_le_bytes(), &index.to_le_bytes()])
+            }
+            Input::Commitment { root, context, size } => {
+                Self::of(out, &[&[3], root, context, &size.to_le_bytes()])
+            }
+        }
     }
 }
 
@@ -180,7 +172,7 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
     /// Makes places empty, without what is above them.
     pub(crate) fn remove(&mut self, chunks: Range<u64>) -> Result<()> {
         for index in chunks {
-            let hash = self.hash(|hasher, out| hasher.empty(out, 0, index))?;
+            let hash = self.hash(Input::Empty { level: 0, index })?;
             self.put(0, index, &hash);
         }
         Ok(())
@@ -188,16 +180,16 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
 
     /// Hashes a chunk, without what is above it.
     pub(crate) fn set(&mut self, index: u64, chunk: &[u8]) -> Result<()> {
-        let hash = self.hash(|hasher, out| hasher.leaf(out, chunk, index))?;
+        let hash = self.hash(Input::Leaf { chunk, index })?;
         self.put(0, index, &hash);
         Ok(())
     }
 
     /// Returns whether this is the chunk that was hashed.
     pub(crate) fn is(&self, index: u64, chunk: Option<&[u8]>) -> Result<bool> {
-        let hash = self.hash(|hasher, out| match chunk {
-            Some(chunk) => hasher.leaf(out, chunk, index),
-            None => hasher.empty(out, 0, index),
+        let hash = self.hash(match chunk {
+            Some(chunk) => Input::Leaf { chunk, index },
+            None => Input::Empty { level: 0, index },
         })?;
         Ok(self.holds(0, index, &hash))
     }
@@ -236,7 +228,8 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
     ) -> Result<()> {
         let actual = out.len();
         let out = out.get_mut(..self.hash_len).ok_or(Error::HashLength(actual))?;
-        Ok(self.hasher.commitment(out, self.node(self.top(), 0), context, size)?)
+        let root = self.node(self.top(), 0);
+        Ok(self.hasher.hash(out, Input::Commitment { root, context, size })?)
     }
 
     /// The hash of the node that is the parent of two of a level.
@@ -246,15 +239,15 @@ impl<H: Hasher, B: AsRef<[u8]> + AsMut<[u8]>> Tree<H, B> {
         let right = if right < self.nodes_at(level) {
             self.node(level, right)
         } else {
-            empty = self.hash(|hasher, out| hasher.empty(out, level, right))?;
+            empty = self.hash(Input::Empty { level, index: right })?;
             &empty.0[..self.hash_len]
         };
-        self.hash(|hasher, out| hasher.parent(out, self.node(level, left), right, level, index))
+        self.hash(Input::Parent { left: self.node(level, left), right, level, index })
     }
 
-    fn hash(&self, work: impl FnOnce(&H, &mut [u8]) -> io::Result<()>) -> Result<Hash> {
+    fn hash(&self, input: Input<'_>) -> Result<Hash> {
         let mut hash = Hash([0; HASH_MAX]);
-        work(&self.hasher, &mut hash.0[..self.hash_len])?;
+        self.hasher.hash(&mut hash.0[..self.hash_len], input)?;
         Ok(hash)
     }
 

@@ -3,7 +3,7 @@
 use std::boxed::Box;
 use std::io;
 
-use palladion_raf::merkle::{CONTEXT_LEN, Hasher};
+use palladion_raf::merkle::{Hasher, Input};
 
 use super::Error;
 
@@ -58,29 +58,18 @@ pub trait MerkleHasher {
 pub(super) struct Boxed(pub Box<dyn MerkleHasher>);
 
 impl Hasher for Boxed {
-    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
-        self.0.hash_leaf(out, chunk, index).map_err(io::Error::other)
-    }
-    fn parent(
-        &self,
-        out: &mut [u8],
-        left: &[u8],
-        right: &[u8],
-        level: u32,
-        index: u64,
-    ) -> io::Result<()> {
-        self.0.hash_parent(out, left, right, level, index).map_err(io::Error::other)
-    }
-    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
-        self.0.hash_empty(out, level, index).map_err(io::Error::other)
-    }
-    fn commitment(
-        &self,
-        out: &mut [u8],
-        root: &[u8],
-        context: &[u8; CONTEXT_LEN],
-        size: u64,
-    ) -> io::Result<()> {
-        self.0.hash_commitment(out, root, context, size).map_err(io::Error::other)
+    fn hash(&self, out: &mut [u8], input: Input<'_>) -> io::Result<()> {
+        let hasher = &self.0;
+        match input {
+            Input::Leaf { chunk, index } => hasher.hash_leaf(out, chunk, index),
+            Input::Parent { left, right, level, index } => {
+                hasher.hash_parent(out, left, right, level, index)
+            }
+            Input::Empty { level, index } => hasher.hash_empty(out, level, index),
+            Input::Commitment { root, context, size } => {
+                hasher.hash_commitment(out, root, context, size)
+            }
+        }
+        .map_err(io::Error::other)
     }
 }

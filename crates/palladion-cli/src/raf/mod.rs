@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use palladion_output::{Identity, Target};
-use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
+use palladion_raf::merkle::{self, Hasher, Sha256};
 use palladion_raf::{Error, HEADER_LEN};
 
 use self::args::{
@@ -437,37 +437,14 @@ struct Watched {
 }
 
 impl Hasher for Watched {
-    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
-        if let Ok((done, progress)) = self.progress.lock().as_deref_mut() {
+    fn hash(&self, out: &mut [u8], input: merkle::Input<'_>) -> io::Result<()> {
+        if let (merkle::Input::Leaf { .. }, Ok((done, progress))) =
+            (input, self.progress.lock().as_deref_mut())
+        {
             *done += self.chunk;
             progress.set(self.size.min(*done));
         }
-        Sha256.leaf(out, chunk, index)
-    }
-
-    fn parent(
-        &self,
-        out: &mut [u8],
-        left: &[u8],
-        right: &[u8],
-        level: u32,
-        index: u64,
-    ) -> io::Result<()> {
-        Sha256.parent(out, left, right, level, index)
-    }
-
-    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
-        Sha256.empty(out, level, index)
-    }
-
-    fn commitment(
-        &self,
-        out: &mut [u8],
-        root: &[u8],
-        context: &[u8; CONTEXT_LEN],
-        size: u64,
-    ) -> io::Result<()> {
-        Sha256.commitment(out, root, context, size)
+        Sha256.hash(out, input)
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::ptr::null;
 use std::slice::{from_raw_parts, from_raw_parts_mut};
 
-use palladion_raf::merkle::Hasher;
+use palladion_raf::merkle::{Hasher, Input};
 use palladion_raf::{Environment, Storage};
 
 use super::disk::Disk;
@@ -132,24 +132,26 @@ callbacks! {
     fn random(disk, out: *mut u8, len: usize) {
         disk.random(from_raw_parts_mut(out, len))
     }
-    fn hash_leaf(disk, out: *mut u8, len: usize, chunk: *const u8, chunk_len: usize, index: u64) {
-        disk.leaf(from_raw_parts_mut(out, len), from_raw_parts(chunk, chunk_len), index)
-    }
+    fn hash_leaf(disk, out: *mut u8, len: usize, chunk: *const u8, chunk_len: usize, index: u64) {{
+        let chunk = from_raw_parts(chunk, chunk_len);
+        disk.hash(from_raw_parts_mut(out, len), Input::Leaf { chunk, index })
+    }}
     fn hash_parent(
         disk, out: *mut u8, len: usize, left: *const u8, right: *const u8, level: u32, index: u64
     ) {{
         let (left, right) = (from_raw_parts(left, len), from_raw_parts(right, len));
-        disk.parent(from_raw_parts_mut(out, len), left, right, level, index)
+        disk.hash(from_raw_parts_mut(out, len), Input::Parent { left, right, level, index })
     }}
     fn hash_empty(disk, out: *mut u8, len: usize, level: u32, index: u64) {
-        disk.empty(from_raw_parts_mut(out, len), level, index)
+        disk.hash(from_raw_parts_mut(out, len), Input::Empty { level, index })
     }
     fn hash_commitment(
         disk, out: *mut u8, len: usize, root: *const u8, context: *const u8, context_len: usize,
         size: u64
     ) {{
         let context = from_raw_parts(context, context_len).try_into().expect("32 bytes");
-        disk.commitment(from_raw_parts_mut(out, len), from_raw_parts(root, len), context, size)
+        let root = from_raw_parts(root, len);
+        disk.hash(from_raw_parts_mut(out, len), Input::Commitment { root, context, size })
     }}
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use arbitrary::Arbitrary;
-use palladion_raf::merkle::{CONTEXT_LEN, Hasher, Sha256};
+use palladion_raf::merkle::{Hasher, Input, Sha256};
 use palladion_raf::{Environment, Memory, Shared, Storage};
 
 use super::input::Flip;
@@ -167,18 +167,6 @@ impl Disk {
     fn next(&self, on: On, len: usize) -> Turn {
         self.world().next(on, 0..len)
     }
-
-    /// Hashes with SHA-256, repeated or cut to the length.
-    fn hash(&self, out: &mut [u8], hash: impl Fn(&mut [u8]) -> io::Result<()>) -> io::Result<()> {
-        let turn = self.next(On::Hash, out.len());
-        let mut sha256 = [0; Sha256::LEN];
-        hash(&mut sha256)?;
-        for (to, from) in out.iter_mut().zip(sha256.iter().cycle()) {
-            *to = *from;
-        }
-        out[turn.len..].fill(0x99);
-        turn.result
-    }
 }
 
 impl Shared for Disk {
@@ -260,29 +248,15 @@ impl Environment for Disk {
 }
 
 impl Hasher for Disk {
-    fn leaf(&self, out: &mut [u8], chunk: &[u8], index: u64) -> io::Result<()> {
-        self.hash(out, |out| Sha256.leaf(out, chunk, index))
-    }
-    fn parent(
-        &self,
-        out: &mut [u8],
-        left: &[u8],
-        right: &[u8],
-        level: u32,
-        index: u64,
-    ) -> io::Result<()> {
-        self.hash(out, |out| Sha256.parent(out, left, right, level, index))
-    }
-    fn empty(&self, out: &mut [u8], level: u32, index: u64) -> io::Result<()> {
-        self.hash(out, |out| Sha256.empty(out, level, index))
-    }
-    fn commitment(
-        &self,
-        out: &mut [u8],
-        root: &[u8],
-        context: &[u8; CONTEXT_LEN],
-        size: u64,
-    ) -> io::Result<()> {
-        self.hash(out, |out| Sha256.commitment(out, root, context, size))
+    /// Hashes with SHA-256, repeated or cut to the length.
+    fn hash(&self, out: &mut [u8], input: Input<'_>) -> io::Result<()> {
+        let turn = self.next(On::Hash, out.len());
+        let mut sha256 = [0; Sha256::LEN];
+        Sha256.hash(&mut sha256, input)?;
+        for (to, from) in out.iter_mut().zip(sha256.iter().cycle()) {
+            *to = *from;
+        }
+        out[turn.len..].fill(0x99);
+        turn.result
     }
 }
