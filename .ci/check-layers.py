@@ -18,7 +18,7 @@ CRATES = ["crates/palladion-bench/src", "crates/palladion-capi/src", "crates/pal
           "crates/palladion-output/src", "crates/palladion-raf/src",
           "crates/palladion-recipients/src", "bindings/js/src", "bindings/python/src"]
 # From the bottom up. All other modules are above these.
-FLOORS = ["memory", "block", "machine", "soft", "driver", "arch", "dispatch"]
+FLOORS = ["memory", "block", "machine", "soft", "driver", "arch", "dispatch", "interface"]
 
 COMMENT_OR_STRING = re.compile(
     r"""//[^\n]*|/\*.*?\*/|r(\#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.[^']*|[^'\\])'""", re.S)

@@ -69,7 +69,7 @@ fn in_the_environment(test: &str) -> Came {
 #[test]
 #[cfg_attr(target_family = "wasm", ignore = "no processes there")]
 fn every_error() {
-    let names = &variants(include_str!("error.rs"), "Error");
+    let names = &variants(include_str!("interface/error.rs"), "Error");
     let came = |result: Result<(), Error>| Came::new(&result.unwrap_err());
     let (cipher, nonce) = (cipher(), nonce());
 

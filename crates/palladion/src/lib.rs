@@ -145,29 +145,7 @@ mod arch;
 #[allow(unsafe_code)]
 mod dispatch;
 
-#[cfg(feature = "aead")]
-mod aead_traits;
-mod algorithm;
-pub mod any;
-pub mod batch;
-#[cfg(feature = "alloc")]
-mod buffer;
-mod cipher;
-mod error;
-pub mod family;
-pub mod hazmat;
-pub mod historic;
-#[allow(unsafe_code)] // calls the driver with pointers
-mod job;
-mod mac;
-#[allow(unsafe_code)] // calls the driver with pointers
-mod schedule;
-mod sealer;
-#[cfg(feature = "serde")]
-mod serde_impls;
-mod session;
-mod stream;
-mod types;
+mod interface;
 
 #[cfg(all(test, feature = "std", feature = "getrandom"))]
 mod every_error;
@@ -178,18 +156,19 @@ mod proof;
 #[cfg(feature = "aead")]
 pub use ::aead;
 pub use ::subtle;
-pub use algorithm::{Algorithm, UnknownAlgorithm};
 pub use arch::Backend;
 pub use arch::timing::with_data_independent_timing;
-#[cfg(feature = "alloc")]
-pub use buffer::Buffer;
-pub use cipher::Aegis;
 pub use dispatch::{BackendError, ENVIRONMENT_VARIABLE, backend, set_backend};
-pub use error::{Error, MAX_LEN};
-pub use mac::Mac;
-pub use sealer::Sealer;
-pub use stream::{Decryptor, Encryptor, KeyStream};
-pub use types::{Key, Key128, Key256, Nonce, Nonce128, Nonce256, Tag};
+pub use interface::algorithm::{Algorithm, UnknownAlgorithm};
+#[cfg(feature = "alloc")]
+pub use interface::buffer::Buffer;
+pub use interface::cipher::Aegis;
+pub use interface::error::{Error, MAX_LEN};
+pub use interface::mac::Mac;
+pub use interface::sealer::Sealer;
+pub use interface::stream::{Decryptor, Encryptor, KeyStream};
+pub use interface::types::{Key, Key128, Key256, Nonce, Nonce128, Nonce256, Tag};
+pub use interface::{any, batch, family, hazmat, historic};
 
 /// AEGIS-128X of degree `D`: 16-byte keys and nonces, `T`-byte tags (RFC 10032 §5.4). `D = 1` is
 /// AEGIS-128L.

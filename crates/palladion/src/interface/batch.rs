@@ -77,17 +77,17 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
 use crate::arch::DataIndependentTiming;
-use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
 use crate::driver::variant::check_tag;
 use crate::driver::{Message, batch};
-use crate::error::Error;
-use crate::family::Family;
-use crate::job::Job;
+use crate::interface::cipher::Aegis;
+use crate::interface::error::Error;
+use crate::interface::family::Family;
+use crate::interface::job::Job;
+use crate::interface::schedule;
+pub use crate::interface::schedule::BatchError;
+use crate::interface::types::Tag;
 use crate::memory::{Direction, InOut};
-use crate::schedule;
-pub use crate::schedule::BatchError;
-use crate::types::Tag;
 
 /// A message for [`encrypt`].
 pub struct Encryption<'a, F: Family, const D: usize, const T: usize> {

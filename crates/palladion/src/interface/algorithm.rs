@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::error::Error;
+use crate::interface::error::Error;
 
 /// One of the six ciphers of RFC 10032 with a name, for programs that choose at run time. See
 /// [`any`](crate::any).

@@ -7,16 +7,16 @@ use core::mem::MaybeUninit;
 
 use zeroize::ZeroizeOnDrop;
 
-#[cfg(feature = "alloc")]
-use crate::algorithm::Algorithm;
 use crate::arch::DataIndependentTiming;
+#[cfg(feature = "alloc")]
+use crate::interface::algorithm::Algorithm;
 
 use crate::dispatch::Chosen;
 use crate::driver::State;
-use crate::error::Error;
-use crate::family::Family;
+use crate::interface::error::Error;
+use crate::interface::family::Family;
+use crate::interface::types::{Expected, Tag};
 use crate::memory::{Direction, InOut, WipedBytes, wipe};
-use crate::types::{Expected, Tag};
 #[cfg(feature = "alloc")]
 use crate::with_algorithm;
 

@@ -22,14 +22,14 @@ use core::fmt;
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::algorithm::Algorithm;
-use crate::cipher::Aegis;
-use crate::error::Error;
-use crate::family::Family;
-use crate::job::Job;
-use crate::memory::InOut;
+use crate::interface::algorithm::Algorithm;
+use crate::interface::cipher::Aegis;
+use crate::interface::error::Error;
+use crate::interface::family::Family;
+use crate::interface::job::Job;
 #[cfg(feature = "alloc")]
-use crate::session::{DynSession, new_boxed};
+use crate::interface::session::{DynSession, new_boxed};
+use crate::memory::InOut;
 use crate::with_algorithm;
 
 // All methods are inline, so that only the crates that use this layer compile it: it instantiates

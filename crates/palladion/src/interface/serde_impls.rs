@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::types::{Hex, Nonce, Tag};
+use crate::interface::types::{Hex, Nonce, Tag};
 
 struct BytesVisitor<T, const N: usize>(PhantomData<T>);
 

@@ -8,8 +8,8 @@ use crate::dispatch::Chosen;
 use crate::driver::kernels::Operation;
 use crate::driver::variant::check_mac;
 use crate::driver::{Message, Parameters, message};
-use crate::error::Error;
-use crate::family::Family;
+use crate::interface::error::Error;
+use crate::interface::family::Family;
 use crate::memory::InOut;
 
 /// A message and what to do with it, for a family and a degree. It borrows its memory.

@@ -4,8 +4,8 @@
 use zeroize::ZeroizeOnDrop;
 
 use crate::driver::Parameters;
+use crate::interface::types::{Key, Nonce};
 use crate::memory::Wiped;
-use crate::types::{Key, Nonce};
 
 /// A family of ciphers. Sealed: only [`Aegis128`] and [`Aegis256`] implement it.
 pub trait Family: sealed::Family {

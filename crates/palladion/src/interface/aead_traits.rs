@@ -6,9 +6,9 @@ use ::aead::common::array::Array;
 use ::aead::inout::InOutBuf;
 use ::aead::{AeadCore, AeadInOut, KeyInit, KeySizeUser, Nonce, TagPosition};
 
-use crate::cipher::Aegis;
-use crate::family::Family;
-use crate::job::Job;
+use crate::interface::cipher::Aegis;
+use crate::interface::family::Family;
+use crate::interface::job::Job;
 use crate::memory::InOut;
 
 impl<F: Family, const D: usize, const T: usize> KeySizeUser for Aegis<F, D, T> {

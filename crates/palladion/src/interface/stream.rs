@@ -5,11 +5,11 @@ use core::fmt;
 use zeroize::ZeroizeOnDrop;
 
 use crate::dispatch::Chosen;
-use crate::error::Error;
-use crate::family::Family;
+use crate::interface::error::Error;
+use crate::interface::family::Family;
+use crate::interface::session::Session;
+use crate::interface::types::{Expected, Tag};
 use crate::memory::{Direction, InOut, Wiped, WipedBytes, wipe};
-use crate::session::Session;
-use crate::types::{Expected, Tag};
 
 /// Encrypts a message in pieces. Created by [`Aegis::encryptor`](crate::Aegis::encryptor).
 ///

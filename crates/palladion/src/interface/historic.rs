@@ -31,10 +31,10 @@ use core::num::NonZeroU32;
 
 use crate::dispatch::Chosen;
 use crate::driver::State;
-use crate::error::Error;
-use crate::family::{self, Family};
+use crate::interface::error::Error;
+use crate::interface::family::{self, Family};
+use crate::interface::types::{Expected, Key128, Key256, Nonce128, Nonce256, Tag};
 use crate::memory::{Direction, WipedBytes, wipe};
-use crate::types::{Expected, Key128, Key256, Nonce128, Nonce256, Tag};
 
 /// The words of the final state that make the 16-byte tag of a lane of AEGIS-128X.
 ///

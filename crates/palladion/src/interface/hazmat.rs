@@ -12,22 +12,22 @@
 //! - [`encrypt_unauthenticated`] and [`decrypt_unauthenticated`] do without a tag: anyone can flip
 //!   any bit of the message. They exist because libaegis has them.
 
-use crate::algorithm::Algorithm;
-use crate::cipher::Aegis;
 use crate::dispatch::Chosen;
 pub use crate::driver::Message;
 use crate::driver::State;
 use crate::driver::kernels::Operation;
-use crate::error::Error;
-use crate::family::Family;
-use crate::job::{check_and_execute, check_limits};
+use crate::interface::algorithm::Algorithm;
+use crate::interface::cipher::Aegis;
+use crate::interface::error::Error;
+use crate::interface::family::Family;
+use crate::interface::job::{check_and_execute, check_limits};
+use crate::interface::schedule::{self, BatchError};
+#[cfg(feature = "alloc")]
+pub use crate::interface::session::AnySession;
+pub use crate::interface::session::Session;
 #[doc(hidden)] // for the constant-time checks
 pub use crate::memory::secrecy;
 use crate::memory::{Direction, InOut, WipedBytes};
-use crate::schedule::{self, BatchError};
-#[cfg(feature = "alloc")]
-pub use crate::session::AnySession;
-pub use crate::session::Session;
 use crate::with_algorithm;
 
 /// Encrypts a message in one call and writes its tag.

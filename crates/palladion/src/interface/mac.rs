@@ -7,11 +7,11 @@ use zeroize::ZeroizeOnDrop;
 use crate::dispatch::Chosen;
 use crate::driver::Parameters;
 use crate::driver::variant::check_mac;
-use crate::error::Error;
-use crate::family::Family;
-use crate::job::Job;
-use crate::session::Session;
-use crate::types::{Expected, Tag};
+use crate::interface::error::Error;
+use crate::interface::family::Family;
+use crate::interface::job::Job;
+use crate::interface::session::Session;
+use crate::interface::types::{Expected, Tag};
 
 /// AEGISMAC: authenticates data with a key, without encrypting it (RFC 10032 §8).
 ///

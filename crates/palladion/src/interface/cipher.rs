@@ -8,12 +8,12 @@ use zeroize::ZeroizeOnDrop;
 use crate::dispatch::Chosen;
 use crate::driver::State;
 use crate::driver::variant::{check_degree, check_tag};
-use crate::error::Error;
-use crate::family::Family;
-use crate::job::Job;
+use crate::interface::error::Error;
+use crate::interface::family::Family;
+use crate::interface::job::Job;
+use crate::interface::stream::{Decryptor, Encryptor};
+use crate::interface::types::{Expected, Tag};
 use crate::memory::{Direction, InOut, Wiped, WipedBytes};
-use crate::stream::{Decryptor, Encryptor};
-use crate::types::{Expected, Tag};
 
 /// An AEGIS cipher with its key: AEGIS-128X or AEGIS-256X of degree `D` (1 to 256), with tags of
 /// `T` bytes (16 or 32).

@@ -4,10 +4,10 @@ use core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
-use crate::cipher::Aegis;
-use crate::error::Error;
-use crate::family::Family;
-use crate::types::Tag;
+use crate::interface::cipher::Aegis;
+use crate::interface::error::Error;
+use crate::interface::family::Family;
+use crate::interface::types::Tag;
 
 /// A cipher that encrypts each message with the next of its own nonces.
 ///
@@ -48,7 +48,7 @@ impl<F: Family, const D: usize, const T: usize> Sealer<F, D, T> {
     /// [`Error::NoRandomness`] if the operating system provides no random bytes.
     #[cfg(feature = "getrandom")]
     pub fn new(cipher: Aegis<F, D, T>) -> Result<Self, Error> {
-        Ok(Self { cipher, next: crate::cipher::random_nonce::<F>()? })
+        Ok(Self { cipher, next: crate::interface::cipher::random_nonce::<F>()? })
     }
 
     /// Creates a sealer that counts from this nonce, as a little-endian number.

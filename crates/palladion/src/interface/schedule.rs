@@ -7,8 +7,8 @@ use core::slice;
 use crate::dispatch::Chosen;
 use crate::driver::variant::Variant;
 use crate::driver::{Message, batch, message};
-use crate::error::Error;
-use crate::family::Family;
+use crate::interface::error::Error;
+use crate::interface::family::Family;
 use crate::memory::{Direction, WipedBytes};
 
 /// Some messages of a batch failed. The others were processed.
