@@ -173,6 +173,19 @@ func TestVectors(t *testing.T) {
 	if err != nil || string(got) != "Hello, Palladion!\n" {
 		t.Fatalf("%q, %v", got, err)
 	}
+	_, document, _ = bytes.Cut(document, []byte("**Bound to a long place**"))
+	file = blockOf(document)
+	place := make([]byte, 300_000)
+	for i := range place {
+		place[i] = byte(i % 251)
+	}
+	got, err = read(file, pld.Bind(testKey(), place))
+	if err != nil || string(got) != "Hello, Palladion!\n" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	if _, err = read(file, pld.Bind(testKey(), place[:65_536])); err != pld.ErrWrongPlace {
+		t.Fatal(err)
+	}
 }
 
 // blockOf returns the bytes of the first block of hexadecimal digits.

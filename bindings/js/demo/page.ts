@@ -23,6 +23,7 @@ const passphrase = element<HTMLInputElement>('passphrase');
 const again = element<HTMLInputElement>('again');
 const show = element<HTMLButtonElement>('show');
 const keyInput = element<HTMLInputElement>('key');
+const place = element<HTMLInputElement>('place');
 const keyLink = element<HTMLAnchorElement>('key-link');
 const problem = element('problem');
 const working = element('working');
@@ -57,6 +58,7 @@ function selected(): Chosen[] {
 /** Shows the parts of the form that belong to the choices. */
 function update(): void {
     const open = opens();
+    if (place.value !== '') showPlace();
     element('with-passphrase').hidden = withKey();
     element('with-key').hidden = !withKey();
     element('again-field').hidden = open;
@@ -98,6 +100,8 @@ function update(): void {
     element('mode-said').textContent = said;
     element('mode-said').hidden = said === '';
 }
+
+const showPlace = () => void (element<HTMLDetailsElement>('with-place').open = true);
 
 function announce(text: string): void {
     element('live').textContent = text;
@@ -314,6 +318,7 @@ function fail({ code, message, hint }: Failure): void {
     element('problem-hint').hidden = hint === undefined;
     problem.hidden = false;
     announce('');
+    if (['BOUND', 'NOT_BOUND', 'WRONG_PLACE'].includes(code)) showPlace();
     // So that choosing the same file again is an event.
     if (code === 'READ') forgetFile();
     problem.focus();
@@ -599,8 +604,9 @@ async function start(): Promise<void> {
         });
     }
     const open = opens();
-    const using = secret();
-    if (using === undefined) return;
+    const given = secret();
+    if (given === undefined) return;
+    const using = { ...given, bind: place.value || undefined };
     const keyInUse = withKey() ? key : undefined;
 
     forgetSaved();
@@ -668,7 +674,8 @@ async function start(): Promise<void> {
             const seconds = (performance.now() - begun) / 1000;
             const took = `It took ${seconds.toFixed(1)} seconds.`;
             const written = ` (${size(shows.written)})`;
-            return finish(open, chosen, results, failed, folder, keyInUse?.name, written, took);
+            const by = { key: keyInUse?.name, place: place.value };
+            return finish(open, chosen, results, failed, folder, by, written, took);
         }
         failure = failed[0]!.failure;
         if (failed.length > 1) {
@@ -760,7 +767,7 @@ function finish(
     results: string[],
     failed: Failed[],
     folder: FileSystemDirectoryHandle | undefined,
-    keyName: string | undefined,
+    by: { key: string | undefined; place: string },
     written: string,
     took: string,
 ): void {
@@ -795,7 +802,7 @@ function finish(
     element('done-command').hidden = open || (!one && folder === undefined);
     if (!open) {
         const of = one ? results[0]! : (folder?.name ?? '');
-        showCommand(command(of, one ? source : undefined, keyName && shown(keyName)));
+        showCommand(command(of, one ? source : undefined, by.key && shown(by.key), by.place));
     }
     announce('');
     element('done-title').focus();
@@ -827,7 +834,7 @@ function forgetSaved(): void {
 /** Forgets the results and their passphrase, and shows the form. */
 function forgetResult(): void {
     forgetSaved();
-    passphrase.value = again.value = '';
+    passphrase.value = again.value = place.value = '';
     showDrawn('');
     if (show.getAttribute('aria-pressed') === 'true') show.click();
     done.hidden = true;

@@ -40,19 +40,23 @@ export function resultName(name: string, open: boolean, inFolder: boolean): stri
     return saved === '' ? 'decrypted' : saved;
 }
 
+/** A text quoted for a shell. */
+const quotedText = (text: string) =>
+    /^[\w.,@%+=:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+
 /** A name quoted for a shell. */
-export function quoted(name: string): string {
-    const safe = name.startsWith('-') ? `./${name}` : name;
-    return /^[\w.,@%+=:/-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
-}
+export const quoted = (name: string) => quotedText(name.startsWith('-') ? `./${name}` : name);
 
 /** The command that decrypts a file, or a folder if the name of the file is missing. */
 export function command(
     encrypted: string,
     plain: string | undefined,
     keyFile: string | undefined,
+    place: string,
 ): string {
-    const secret = keyFile === undefined ? '-p' : `-k ${quoted(keyFile)}`;
+    const secret =
+        (keyFile === undefined ? '-p' : `-k ${quoted(keyFile)}`) +
+        (place === '' ? '' : ` --bind=${quotedText(place)}`);
     return plain === undefined
         ? `palladion decrypt ${secret} --recursive -o decrypted ${quoted(encrypted)}`
         : `palladion decrypt ${secret} -o ${quoted(plain)} ${quoted(encrypted)}`;

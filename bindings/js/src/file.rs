@@ -1,5 +1,7 @@
 //! Encrypted files, and key files.
 
+use core::mem::take;
+
 use palladion_file::sans_io::{Decoder, Encoder, Opening};
 use palladion_file::{ChunkSize, HEADER_LEN, KdfLimits, KdfParams, Keyring, MasterKey, Passphrase};
 use zeroize::Zeroize;
@@ -37,24 +39,43 @@ pub(crate) fn open_any(
     Ok(chunks.open(number, first(chunk, len)?)?.len() as u32)
 }
 
-/// Marks the length of a place.
+/// Stands for the place.
 const PLACE: u32 = 1 << 31;
 
-/// Takes the secrets in `len` bytes of the data, and the place if there is one, and wipes these.
-/// Before each passphrase comes its length, before the place its length with a mark, and before
-/// each master key `u32::MAX`.
-fn take_secrets(scratch: &mut Scratch, at: usize, len: u32) -> Result<Keyring, Failure> {
+/// Adds `len` bytes of the data to the first `before` bytes of the place of the next file.
+pub(crate) fn bind(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    [len, before]: [u32; 2],
+) -> Result<u32, Failure> {
+    objects.place.truncate(before as usize);
+    objects.place.extend_from_slice(first(&mut scratch.data, len)?);
+    Ok(0)
+}
+
+/// Takes the secrets in `len` bytes of the data, which it wipes, and the place if they name it.
+/// Before each passphrase comes its length, and before each master key `u32::MAX`.
+fn take_secrets(
+    scratch: &mut Scratch,
+    objects: &mut Objects,
+    at: usize,
+    len: u32,
+) -> Result<Keyring, Failure> {
     let bytes = first(&mut scratch.data[at..], len)?;
     let (mut keyring, mut rest) = (Keyring::default(), &*bytes);
     while let Some((mark, after)) = rest.split_first_chunk() {
         let mark = u32::from_le_bytes(*mark);
         let is_key = mark == u32::MAX;
-        let len = if is_key { 32 } else { (mark & !PLACE) as usize };
+        let len = match mark {
+            u32::MAX => 32,
+            PLACE => 0,
+            len => len as usize,
+        };
         let (secret, after) = after.split_at_checked(len).ok_or(Failure::Argument)?;
         rest = after;
         keyring = match <[u8; 32]>::try_from(secret) {
             Ok(key) if is_key => keyring.key(MasterKey::from(key)),
-            _ if mark >= PLACE => keyring.bind(secret),
+            _ if mark == PLACE => keyring.bind(take(&mut objects.place)),
             _ => keyring.passphrase(Passphrase::new(secret)),
         };
     }
@@ -85,9 +106,10 @@ impl<F: FnOnce() -> Result<New, Failure> + Send> Create for F {}
 /// Takes the arguments for a file to write.
 pub(crate) fn encoder(
     scratch: &mut Scratch,
+    objects: &mut Objects,
     [secrets_len, id, chunk_len, memory_kib, passes, lanes]: [u32; 6],
 ) -> Result<impl Create + use<>, Failure> {
-    let secret = take_secrets(scratch, 0, secrets_len)?;
+    let secret = take_secrets(scratch, objects, 0, secrets_len)?;
     let algorithm = algorithm(id)?;
     let actual = chunk_len as usize;
     let wrong = palladion::Error::WrongLength { what: "chunk", expected: 1 << 20, actual };
@@ -105,7 +127,7 @@ pub(crate) fn encoder_new(
     objects: &mut Objects,
     numbers: [u32; 6],
 ) -> Result<u32, Failure> {
-    Ok(encoder(scratch, numbers)?()?.keep(objects))
+    Ok(encoder(scratch, objects, numbers)?()?.keep(objects))
 }
 
 pub(crate) fn decoder_new(
@@ -113,7 +135,7 @@ pub(crate) fn decoder_new(
     objects: &mut Objects,
     [secrets_len, memory_kib, passes, lanes, work_kib]: [u32; 5],
 ) -> Result<u32, Failure> {
-    let secret = take_secrets(scratch, 0, secrets_len)?;
+    let secret = take_secrets(scratch, objects, 0, secrets_len)?;
     let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
     Ok(objects.coders.add(Coder::Decoder(Decoder::new(&secret, limits)?)))
 }
@@ -167,12 +189,13 @@ pub(crate) fn coder_free(
 /// Takes the arguments for a file to read in any order.
 pub(crate) fn reader(
     scratch: &mut Scratch,
+    objects: &mut Objects,
     [secrets_len, header_len, memory_kib, passes, lanes, work_kib]: [u32; 6],
 ) -> Result<impl Create + use<>, Failure> {
     let file_len = scratch.long();
     let mut header = [0; HEADER_LEN];
     first(&mut header, header_len)?.copy_from_slice(first(&mut scratch.data, header_len)?);
-    let secret = take_secrets(scratch, header_len as usize, secrets_len)?;
+    let secret = take_secrets(scratch, objects, header_len as usize, secrets_len)?;
     let limits = KdfLimits { memory_kib, passes, lanes, work_kib };
     Ok(move || {
         let opening = Opening::new(&secret, &limits, &header[..header_len as usize], file_len)?;
@@ -186,7 +209,7 @@ pub(crate) fn reader_new(
     objects: &mut Objects,
     numbers: [u32; 6],
 ) -> Result<u32, Failure> {
-    Ok(reader(scratch, numbers)?()?.keep(objects))
+    Ok(reader(scratch, objects, numbers)?()?.keep(objects))
 }
 
 pub(crate) fn reader_size(

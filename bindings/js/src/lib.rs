@@ -84,13 +84,15 @@ macro_rules! file_functions {
             // Starts a MAC for files. The key is a master key, and there is no nonce. Tags have 32
             // bytes.
             pld_mac_new_for_files(id) => crate::pieces::mac_new_for_files;
+            // Adds `len` bytes of data to the first `before` bytes of the place of the next file.
+            pld_bind(len, before) => crate::file::bind;
             // Starts to write a file. The salt is where nonces are. The data is the secret: for a
             // key, 2^32 - 1 in 4 bytes and 32 bytes; for a passphrase, its length and its bytes.
-            // The place of the file may follow: 2^31 plus its length, and its bytes.
+            // 2^31 may follow: the file is bound to the place of `pld_bind`.
             pld_encoder_new(secrets_len, id, chunk_len, memory_kib, passes, lanes)
                 => crate::file::encoder_new;
             // Starts to read a file, which opens with any of the secrets in the data and must be
-            // bound to the place there.
+            // bound to the place that they name.
             pld_decoder_new(secrets_len, memory_kib, passes, lanes, work_kib)
                 => crate::file::decoder_new;
             // Returns how many bytes can be taken, or 2^31 if it takes long to go on.

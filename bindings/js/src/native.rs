@@ -204,14 +204,14 @@ define! {
     pld_coder_take => coder_take;
     pld_reader_give => reader_give;
     pld_reader_open => reader_open;
-    pld_encoder_new_later => |scratch, _, arguments| {
-        later(arguments, file::encoder(scratch, arguments.numbers()?)?)
+    pld_encoder_new_later => |scratch, objects, arguments| {
+        later(arguments, file::encoder(scratch, objects, arguments.numbers()?)?)
     };
     pld_coder_go_on_later => |_, objects, arguments| {
         later(arguments, file::going_on(objects, arguments.numbers()?)?)
     };
-    pld_reader_new_later => |scratch, _, arguments| {
-        later(arguments, file::reader(scratch, arguments.numbers()?)?)
+    pld_reader_new_later => |scratch, objects, arguments| {
+        later(arguments, file::reader(scratch, objects, arguments.numbers()?)?)
     };
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct Objects {
     pub(crate) macs: Table<AnyMac>,
     pub(crate) coders: Table<Coder>,
     pub(crate) readers: Table<File>,
+    /// The place of the file that is created next.
+    pub(crate) place: Vec<u8>,
 }
 
 impl Objects {
@@ -21,6 +23,7 @@ impl Objects {
             macs: Table::new(),
             coders: Table::new(),
             readers: Table::new(),
+            place: Vec::new(),
         }
     }
 }

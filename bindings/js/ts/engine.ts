@@ -28,6 +28,7 @@ type Function =
     | 'mac_finalize'
     | 'mac_compare'
     | 'mac_free'
+    | 'bind'
     | 'encoder_new'
     | 'decoder_new'
     | 'coder_ready'

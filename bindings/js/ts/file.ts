@@ -2,6 +2,7 @@ import { algorithmId, DEFAULT_ALGORITHM, type Algorithm } from './algorithm.js';
 import {
     checkInteger,
     checkOptions,
+    copyOf,
     describe,
     exactly,
     newOutput,
@@ -20,8 +21,8 @@ import { checkSignal, until } from './waiting.js';
 export interface Binding {
     /**
      * Says which file is meant, such as its path, a version or a customer: a string, which is used
-     * as UTF-8, or bytes, from 1 to 65536 of them. The file does not contain it: readers must pass
-     * the same. Without this option, or with `undefined`, a new file is not bound.
+     * as UTF-8, or bytes, at least one of them. The file does not contain it: readers must pass the
+     * same. Without this option, or with `undefined`, a new file is not bound.
      *
      * The errors of readers are `WRONG_PLACE` if the file was moved or swapped, `BOUND` if it is
      * bound and the option is missing, and `NOT_BOUND` if it is not bound and the option is there.
@@ -107,10 +108,12 @@ export const HEADER = 128;
 export const FRAME = 4;
 export const TAG = 32;
 const MAX_U32 = 2 ** 32 - 1;
-/** The longest passphrase, and the longest place, in bytes. */
+/** The longest passphrase, in bytes. */
 const MAX_TEXT = 65536;
-/** The most bytes of several secrets and a place. */
+/** The most bytes of several secrets. */
 const MAX_SECRETS = 3 * MAX_TEXT;
+/** Says among the secrets that there is a place. */
+const PLACE = 2 ** 31;
 
 /** The bytes of a caller's key. */
 function masterKey(key: BytesLike | string): Uint8Array {
@@ -133,9 +136,10 @@ function withLineBreak(error: unknown): unknown {
 
 type Use = 'encrypt' | 'decrypt';
 
-/** Secrets and a place as the module takes them. Whoever has them wipes them. */
+/** Secrets and a place as the module takes them. Whoever has them wipes the secrets. */
 export interface SecretBytes {
     readonly bytes: Bytes;
+    readonly place: Uint8Array;
     /** Whether there is a passphrase among them. */
     readonly passphrase: boolean;
     /** Explains errors of them. */
@@ -158,18 +162,18 @@ export function secretBytes(secrets: Secrets, use: Use): SecretBytes {
     }
     const keys = each('key', key, use, masterKey);
     const passphrases = each('passphrase', passphrase, use, (one) => passphraseBytes(one, use));
-    const places = bind === undefined ? [] : [placeBytes(bind)];
-    // Before each comes its length, or `MAX_U32` for a key. That of the place has the highest bit.
+    const place = bind === undefined ? new Uint8Array(0) : copyOf(placeBytes(bind));
+    // Before each comes its length, or `MAX_U32` for a key. `PLACE` stands for the place.
     const all = [
         ...keys.map((one) => [MAX_U32, one] as const),
         ...passphrases.map((one) => [one.length, one] as const),
-        ...places.map((one) => [2 ** 31 + one.length, one] as const),
+        ...(place.length > 0 ? [[PLACE, new Uint8Array(0)] as const] : []),
     ];
     const length = all.reduce((sum, [, { length }]) => sum + 4 + length, 0);
     if (length > MAX_SECRETS) {
         throw new PalladionError(
             'WRONG_LENGTH',
-            `keys, passphrases and the place must have at most ${MAX_SECRETS} bytes together`,
+            `keys and passphrases must have at most ${MAX_SECRETS} bytes together`,
         );
     }
     const bytes = newOutput(length);
@@ -182,7 +186,7 @@ export function secretBytes(secrets: Secrets, use: Use): SecretBytes {
     }
     const cut = passphrases.some((one) => [0x0a, 0x0d].includes(one[one.length - 1]!));
     const explain = cut ? withLineBreak : (error: unknown) => error;
-    return { bytes, passphrase: passphrases.length > 0, explain };
+    return { bytes, place, passphrase: passphrases.length > 0, explain };
 }
 
 /** The bytes of one secret or of each in a list, which a new file cannot have. */
@@ -221,7 +225,7 @@ function each(
 }
 
 /** The bytes of a caller's text, or of bytes in place of it. */
-function textBytes(given: BytesLike | string, what: string): Uint8Array {
+function textBytes(given: BytesLike | string, what: string, most: number): Uint8Array {
     if (typeof given === 'string' && /\p{Surrogate}/u.test(given)) {
         throw new PalladionError(
             'WRONG_VALUE',
@@ -232,17 +236,17 @@ function textBytes(given: BytesLike | string, what: string): Uint8Array {
     const bytes =
         typeof given === 'string'
             ? // One character more is enough to see that it is too long.
-              new TextEncoder().encode(given.slice(0, MAX_TEXT + 1))
+              new TextEncoder().encode(given.slice(0, most + 1))
             : toBytes(given, what);
-    if (bytes.length > MAX_TEXT) {
-        throw new PalladionError('WRONG_LENGTH', `a ${what} must have at most ${MAX_TEXT} bytes`);
+    if (bytes.length > most) {
+        throw new PalladionError('WRONG_LENGTH', `a ${what} must have at most ${most} bytes`);
     }
     return bytes;
 }
 
 /** The bytes of a caller's place. */
 function placeBytes(bind: BytesLike | string): Uint8Array {
-    const bytes = textBytes(bind, 'place in the option "bind"');
+    const bytes = textBytes(bind, 'place in the option "bind"', Infinity);
     if (bytes.length > 0) return bytes;
     throw new PalladionError(
         'WRONG_LENGTH',
@@ -260,7 +264,7 @@ const MISTAKEN = [
 
 /** The bytes of a caller's passphrase. */
 function passphraseBytes(passphrase: BytesLike | string, use: Use): Uint8Array {
-    const bytes = textBytes(passphrase, 'passphrase');
+    const bytes = textBytes(passphrase, 'passphrase', MAX_TEXT);
     if (use === 'encrypt') {
         if (bytes.length === 0)
             throw new PalladionError('WRONG_LENGTH', 'the passphrase must not be empty');
@@ -341,9 +345,21 @@ export function engineFor(passphrase: boolean): Engine {
     return passphrase ? engine().another() : engine();
 }
 
-/** Moves secrets to the data in the module's memory, and returns their length. */
-export function writeSecrets(e: Engine, bytes: Uint8Array, at: number): number {
-    e.memory().set(bytes, e.data + at);
+/** Gives the module a place of any length, and then what is before the secrets in its memory, and
+ * the secrets themselves, which it wipes here. Returns their length.
+ */
+export function writeSecrets(
+    e: Engine,
+    { bytes, place }: SecretBytes,
+    before: Uint8Array = new Uint8Array(0),
+): number {
+    for (let at = 0; at < place.length; at += e.room) {
+        const piece = place.subarray(at, at + e.room);
+        e.memory().set(piece, e.data);
+        e.check(e.call.pld_bind(piece.length, at));
+    }
+    e.memory().set(before, e.data);
+    e.memory().set(bytes, e.data + before.length);
     bytes.fill(0);
     return bytes.length;
 }
@@ -360,7 +376,7 @@ export class Coder {
     readonly #passphrase: boolean;
     readonly #explain: (error: unknown) => unknown;
     /** Until the file has it. */
-    #secret: Bytes | undefined;
+    #secret: SecretBytes | undefined;
     #handle: Handle | undefined;
     /** Whether a passphrase is to be worked on once the header is there. */
     #waits: boolean;
@@ -369,18 +385,14 @@ export class Coder {
     /** Takes the secrets. With a salt, this creates a new file at once. With `later`, a passphrase
      * may be worked on by another thread.
      */
-    constructor(
-        { bytes, passphrase, explain }: SecretBytes,
-        numbers: number[],
-        salt?: Bytes,
-        later = false,
-    ) {
+    constructor(secret: SecretBytes, numbers: number[], salt?: Bytes, later = false) {
+        const { passphrase, explain } = secret;
         this.#salt = salt;
         this.#arguments = numbers;
         this.#passphrase = passphrase;
         this.#explain = explain;
         this.#waits = passphrase && salt === undefined;
-        this.#secret = bytes;
+        this.#secret = secret;
         try {
             if (salt !== undefined) this.ready = this.#create(engineFor(passphrase), later);
         } catch (error) {
@@ -395,7 +407,7 @@ export class Coder {
             const secret = this.#secret;
             if (secret === undefined) throw finished();
             this.#secret = undefined;
-            const length = writeSecrets(e, secret, 0);
+            const length = writeSecrets(e, secret);
             if (this.#salt !== undefined) e.memory().set(this.#salt, e.nonce);
             return [length, ...this.#arguments];
         };
@@ -466,7 +478,7 @@ export class Coder {
 
     free(): void {
         this.#freed = true;
-        this.#secret?.fill(0);
+        this.#secret?.bytes.fill(0);
         this.#secret = undefined;
         this.#handle?.free();
     }

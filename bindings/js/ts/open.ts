@@ -386,7 +386,8 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
     const limits = kdfLimits(given.limits);
     const fetchOptions = given.fetch;
     const asked = checkSignal(given.signal);
-    const { bytes, passphrase, explain } = secretBytes(given, 'decrypt');
+    const secrets = secretBytes(given, 'decrypt');
+    const { passphrase, explain } = secrets;
     let from: Source | undefined;
     let reader: Reader | undefined;
     const stop = new AbortController();
@@ -402,8 +403,7 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
         const e = engineFor(passphrase);
         const write = () => {
             if (signal.aborted) throw signal.reason;
-            e.memory().set(header, e.data);
-            const length = writeSecrets(e, bytes, header.length);
+            const length = writeSecrets(e, secrets, header);
             e.long = file.size;
             return [length, header.length, ...limits];
         };
@@ -422,6 +422,6 @@ export async function openFile(source: AnySource, options: OpenOptions): Promise
         throw explain(error);
     } finally {
         for (const end of ends) end();
-        bytes.fill(0);
+        secrets.bytes.fill(0);
     }
 }

@@ -97,7 +97,7 @@ impl Home {
                 };
                 let mut stopped = false;
                 loop {
-                    let call = match calls.0.recv_timeout(LOOK) {
+                    let mut call = match calls.0.recv_timeout(LOOK) {
                         Ok(Some(call)) => Some(call),
                         Err(RecvTimeoutError::Timeout) => None,
                         Ok(None) | Err(RecvTimeoutError::Disconnected) => break,
@@ -106,10 +106,11 @@ impl Home {
                         continue;
                     }
                     let stop = Python::attach(|py| match py.check_signals() {
-                        Ok(()) => call.and_then(|call| call(py)),
+                        Ok(()) => call.take().and_then(|call| call(py)),
                         Err(error) => Some(error),
                     });
                     if let Some(error) = stop {
+                        // Before `call` is dropped: its caller would report another error first.
                         signalled(error);
                         stopped = true;
                     }

@@ -20,6 +20,7 @@ use crate::run::Run;
 
 /// The secrets of files, any of which may open one. Passphrases keep the keys that they became.
 #[pyclass(module = "palladion", frozen)]
+#[derive(Clone)]
 pub struct Secret {
     keys: Vec<MasterKey>,
     passphrases: Vec<Passphrase>,
@@ -162,6 +163,11 @@ impl Secret {
         let (ages, slots, is_several) = (Vec::new(), Slots::Refuse, false);
         let place = self.place.clone();
         Self { keys, passphrases, ages, slots, place, interrupted, is_several, has_line_break }
+    }
+
+    /// A copy for files that are bound to another place.
+    fn bind(&self, bind: Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { place: place(Some(bind))?, ..self.clone() })
     }
 
     /// Refuses recipients for reading, and what a new file cannot have: several secrets, of which

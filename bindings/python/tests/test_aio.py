@@ -100,6 +100,64 @@ def test_reads_and_writes(path: pathlib.Path) -> None:
     asyncio.run(main())
 
 
+def test_reads_at_offsets(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    text = palladion.KeyStream(KEY).read(300_000)
+
+    async def main() -> None:
+        async with aio.open(path, "wb", key=KEY, chunk_size=1024) as new:
+            await new.write(text)
+            with pytest.raises(io.UnsupportedOperation, match="mode rb"):
+                await new.pread(1, 0)
+        content = path.read_bytes()
+        sources: list[Any] = [path, io.BytesIO(content), Held(content)]
+        for source in sources:
+            async with aio.open(source, key=KEY) as file:
+                assert await file.read(10) == text[:10]
+                offsets = range(0, len(text), 2999)
+                parts = await asyncio.gather(
+                    *(file.pread(3000, at) for at in offsets), file.read(20), file.pread(9, 1 << 60)
+                )
+                assert parts.pop() == b"" and parts.pop() == text[10:30]
+                assert parts == [text[at : at + 3000] for at in offsets]
+                assert await file.tell() == 30
+                for size, offset in ((-1, 0), (0, -1)):
+                    with pytest.raises(ValueError, match="must not be negative"):
+                        await file.pread(size, offset)
+            with pytest.raises(ValueError, match="closed"):
+                await file.pread(1, 0)
+        with pytest.raises(ValueError, match="not open"):
+            await aio.open(path, key=KEY).pread(1, 0)
+        async with aio.open(path, "rt", key=KEY, encoding="latin-1") as as_text:
+            with pytest.raises(io.UnsupportedOperation, match="mode rb"):
+                await as_text.pread(1, 0)
+        read, write = os.pipe()
+        with open(write, "wb") as below:
+            below.write(content[:3000])
+        with open(read, "rb") as below:
+            async with aio.open(below, key=KEY) as file:
+                with pytest.raises(io.UnsupportedOperation, match="cannot seek"):
+                    await file.pread(1, 0)
+
+    asyncio.run(main())
+
+
+def test_reads_at_offsets_take_no_turn(path: pathlib.Path) -> None:
+    """A read that waits holds up no other."""
+
+    async def main() -> None:
+        async with aio.open(path, key=KEY) as file:
+            async with file._turn:
+                assert await asyncio.wait_for(file.pread(3, 0), 60) == b"old"
+            task = asyncio.create_task(file.pread(3, 0))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await file.read() == b"old"
+
+    asyncio.run(main())
+
+
 Work = Callable[..., Awaitable[Any]]
 
 
@@ -199,8 +257,8 @@ def test_commit_discard_and_other_tasks(path: pathlib.Path) -> None:
 class Held(io.BytesIO):
     """A file whose methods wait."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, content: bytes = b"") -> None:
+        super().__init__(content)
         self.waits, self.goes_on = threading.Event(), threading.Event()
 
     def write(self, data: Any) -> int:

@@ -489,6 +489,27 @@ def test_bind(tmp_path: pathlib.Path) -> None:
             files.decrypt_file(name, io.BytesIO(), key=KEY, bind=os.fsencode(name))
 
 
+def test_a_long_bind() -> None:
+    """The file of docs/file-format.md whose place is the longest."""
+    file = bytes.fromhex(
+        "89504c440d0a1a0a0105001450000000808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c"
+        "9d9e9f000000000000000000000000c56965deeea2b3bd6d2581d581d7423154bb6eb864ca775e41ed4b1da07e"
+        "192db3cdf4c7cf5ba41102c36d5c312cd8192327e8e18ff4fa06bb9ad3fbc0b63eaa8f947fd012000080d707f9"
+        "5d4ff5057d4f200137d441ed1f2fe126bc725ef37dbbb04188b50c2724f724ff374008a67b5beada6736fd08b6"
+        "caf7"
+    )
+    place = bytes(i % 251 for i in range(300_000))
+    assert opened(file, key=KEY, bind=place) == b"Hello, Palladion!\n"
+    for other in (place[1:], place[:-1], place[:65536]):
+        with pytest.raises(files.WrongPlaceError):
+            opened(file, key=KEY, bind=other)
+    for size in (1, 65536, 65537, 1 << 20):
+        made = sealed(b"text", key=KEY, bind=bytes(size))
+        assert opened(made, key=KEY, bind=bytes(size)) == b"text"
+        with pytest.raises(files.WrongPlaceError):
+            opened(made, key=KEY, bind=bytes(size + 1))
+
+
 @pytest.mark.parametrize("secret", [{"key": KEY}, {"recipients": [KEY]}])
 def test_no_bind(secret: dict[str, Any], tmp_path: pathlib.Path) -> None:
     path = tmp_path / "file"

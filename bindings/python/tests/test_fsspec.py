@@ -22,6 +22,7 @@ from typing import Any
 import palladion
 import pytest
 from palladion import files
+from test_answers import crafted
 
 fsspec = pytest.importorskip("fsspec", minversion="2025.10")
 from fsspec.asyn import AsyncFileSystem  # noqa: E402
@@ -882,6 +883,100 @@ def test_bind(tmp_path: pathlib.Path) -> None:
     assert pickle.loads(pickle.dumps(one)).storage_options["bind"] == "a"
     one.pipe_file(path, b"text")
     assert pickle.loads(pickle.dumps(one)).cat_file(path) == b"text"
+
+
+@pytest.mark.parametrize("kind", ["key", "key_file", "passphrase"])
+def test_bind_to_path(kind: str, place: tuple[Any, str], tmp_path: pathlib.Path) -> None:
+    key_file = tmp_path.parent / f"{tmp_path.name}.key"
+    files.save_key(key_file, KEY)
+    secrets = {"key": KEY, "key_file": key_file, "passphrase": "correct horse"}
+    options = {kind: secrets[kind], "kdf": (8, 1, 1)}
+    below, folder = place[0].fs, place[1]
+    fs = PalladionFileSystem(below, **options, bind_to_path=True)
+    one, two, content = f"{folder}/one", f"{folder}/caf\xe9/two", text(3000)
+    fs.makedirs(f"{folder}/caf\xe9")
+    fs.pipe_file(one, content)
+    with fs.open(two, "wb") as file:
+        file.write(b"other")
+    fs.put_file(EXAMPLE, f"{folder}/put")
+    fs.get_file(f"{folder}/put", tmp_path / "got")
+    assert (tmp_path / "got").read_bytes() == EXAMPLE.read_bytes()
+    for _ in range(2):
+        assert fs.cat_file(one) == content and fs.cat_file(below.unstrip_protocol(two)) == b"other"
+        assert fs.cat_ranges([one, two], 1, 3) == [content[1:3], b"th"] and fs.size(one) == 3000
+    # The place is the path as UTF-8, without a slash at its start and a directory below.
+    name = below._strip_protocol(two).lstrip("/")
+    relative = PalladionFileSystem(DirFileSystem(folder, below), **options, bind_to_path=True)
+    relative.pipe_file("caf\xe9/three", b"three")
+    read = {kind: secrets[kind]}
+    for path, bind in ((two, name), (f"{folder}/caf\xe9/three", "caf\xe9/three")):
+        files.decrypt_file(io.BytesIO(below.cat_file(path)), io.BytesIO(), **read, bind=bind)
+    with pytest.raises(files.WrongPlaceError):
+        relative.cat_file("caf\xe9/two")
+    # Nothing is copied that could not be read.
+    three = f"{folder}/three"
+    for copy in (fs.cp_file, fs.copy, fs.cp, fs.mv, fs.move, fs.rename):
+        with pytest.raises(NotImplementedError, match="one to .*three: each file is bound to its"):
+            copy(one, three)
+    with pytest.raises(NotImplementedError):
+        fs.mv(path1=one, path2=three)
+    assert not fs.exists(three) and fs.cat_file(one) == content
+    # Someone without the key swaps them, or the file system and the file differ.
+    below.mv(one, three)
+    below.mv(two, one)
+    below.mv(three, two)
+    for path in (one, two):
+        with pytest.raises(files.WrongPlaceError):
+            fs.cat_file(path)
+        with pytest.raises(files.BoundError):
+            PalladionFileSystem(below, **options).cat_file(path)
+    PalladionFileSystem(below, **options).pipe_file(one, b"text")
+    with pytest.raises(files.NotBoundError):
+        fs.cat_file(one)
+    with pytest.raises(TypeError, match="not both"):
+        PalladionFileSystem(below, **options, bind="a", bind_to_path=True)
+    if kind == "key_file":
+        assert pickle.loads(pickle.dumps(fs))._bind_to_path
+        assert fs._fs_token != PalladionFileSystem(below, **options)._fs_token
+
+
+def test_bind_to_path_like_other_programs() -> None:
+    """The crate palladion-object-store reads the same file at this path in its tests."""
+    [(content, secret, start)] = [
+        (content, options, start)
+        for name, content, options, start, *_ in crafted()
+        if name == "bound"
+    ]
+    assert secret.pop("bind") == b"reports/2026/january" and start == "ok:1500"
+    below = Memory()
+    below.pipe_file("/reports/2026/january", content)
+    fs = PalladionFileSystem(below, **secret, bind_to_path=True)
+    assert fs.cat_file("reports/2026/january") == fs.cat_file("/reports/2026/january")
+    assert len(fs.cat_file("reports/2026/january")) == 1500
+
+
+def test_bind_to_path_in_asyncio(tmp_path: pathlib.Path) -> None:
+    async def main() -> None:
+        below = Concurrent(Memory(), asynchronous=True)
+        fs = PalladionFileSystem(below, key=KEY, bind_to_path=True, asynchronous=True)
+        (tmp_path / "plain").write_bytes(text(5000))
+        await fs._pipe_file("a/one", text(3000))
+        await fs._put_file(tmp_path / "plain", "a/two")
+        assert await fs._cat_file("a/one") == text(3000)
+        file = await fs.open_async("a/two")
+        assert await file.read() == text(5000)
+        await file.close()
+        await fs._get_file("a/two", tmp_path / "got")
+        assert (tmp_path / "got").read_bytes() == text(5000)
+        for copy in (fs._cp_file, fs._copy):
+            with pytest.raises(NotImplementedError, match="bound to its path"):
+                await copy("a/one", "a/three")
+        await fs._cp_file("a/one", "a/one")
+        await below._cp_file("a/one", "a/two")
+        with pytest.raises(files.WrongPlaceError):
+            await fs._cat_file("a/two")
+
+    asyncio.run(main())
 
 
 def test_keys_do_not_travel(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,6 +130,7 @@ pub use summary::{Spare, Summary};
 mod documents {
     #[doc = include_str!("../README.md")]
     struct Crate;
+    #[cfg(feature = "tokio")]
     #[doc = include_str!("../../../docs/read-from-the-middle.md")]
     struct ReadFromTheMiddle;
 }

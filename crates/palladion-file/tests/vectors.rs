@@ -118,6 +118,26 @@ fn bound_to_a_place() {
     documented("bound file", &file);
 }
 
+/// A place has any length.
+#[test]
+fn bound_to_a_long_place() {
+    let place: Vec<u8> = (0..300_000).map(|i| (i % 251) as u8).collect();
+    let fields = file::bound(&file::fields(5, 0, 20, &SALT, [0; 3]), &KEY, &place);
+    let cipher = file::Cipher::at(&fields, &KEY, &place).0;
+    let file = [file::header(&fields, &KEY), cipher.seal(0, true, b"Hello, Palladion!\n")].concat();
+    let mut plaintext = Vec::new();
+    let open = |place: &[u8], plaintext: &mut Vec<u8>| {
+        let ring = Keyring::default().key(KEY.into()).bind(place);
+        Decryptor::new(&ring).run(&file[..], plaintext).map(drop)
+    };
+    open(&place, &mut plaintext).unwrap();
+    assert_eq!(plaintext, b"Hello, Palladion!\n");
+    for other in [&place[1..], &place[..299_999], &place[..65_536]] {
+        assert!(matches!(open(other, &mut plaintext), Err(Error::WrongPlace)));
+    }
+    documented("file bound to a long place", &file);
+}
+
 /// Nothing is encrypted with an empty passphrase any more, but earlier files stay readable.
 #[test]
 fn empty_passphrase() {

@@ -276,6 +276,25 @@ async fn bound_to_their_paths() {
     palladion_file::Decryptor::new(&keyring).run(&file[..], Vec::new()).unwrap();
 }
 
+/// The file of the format's description, at its place. Python's `palladion.fsspec` reads such a
+/// file in its tests too.
+#[tokio::test]
+async fn bound_to_the_path_of_the_description() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/file-format.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, page) = page.split_once("**Bound to a place**").unwrap();
+    let digits = page.lines().skip(2).take_while(|line| !line.is_empty());
+    let digits: String = digits.map(str::trim).collect();
+    let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+    let file: Vec<u8> = (0..digits.len()).step_by(2).map(byte).collect();
+
+    let (memory, path) = (Arc::new(InMemory::new()), Path::from("reports/2026/january"));
+    memory.put(&path, file.into()).await.unwrap();
+    let key = MasterKey::from(std::array::from_fn(|i| i as u8));
+    let store = EncryptedStore::new(memory, key).bind_to_path(true);
+    assert_eq!(store.get(&path).await.unwrap().bytes().await.unwrap(), "Hello, Palladion!\n");
+}
+
 #[tokio::test]
 async fn empty_passphrases() {
     let store = EncryptedStore::new(InMemory::new(), Passphrase::new(""));

@@ -229,6 +229,58 @@ test('what is wrong, it says', () =>
         assert.equal(await page.inputValue('#file'), '');
     }));
 
+test('a place', () =>
+    withPage('server', async (page) => {
+        const place = "-customer 7's büro";
+        const isOpen = () => page.evaluate('document.getElementById("with-place").open');
+        const asks = (bind) => ['-f', '-k', path('my.key'), ...bind, '-o', path('back')];
+        await choose(page, 'plain.txt');
+        await pick(page, 'key');
+        await useKey(page, 'my.key');
+        assert(!(await isOpen()));
+        await page.click('#with-place summary');
+        await page.fill('#place', place);
+        const { name, bytes } = await saved(page, () => go(page));
+        writeFileSync(path(name), bytes);
+        assert.equal(
+            await page.textContent('#command'),
+            "palladion decrypt -k my.key --bind='-customer 7'\\''s büro' " +
+                '-o plain.txt plain.txt.pld',
+        );
+        palladion('decrypt', ...asks([`--bind=${place}`]), path(name));
+        assert(readFileSync(path('back')).equals(plain));
+        assert.throws(() => palladion('decrypt', ...asks([]), path(name)), /bound to a place/);
+
+        // The next file has none.
+        await page.click('#another');
+        assert.equal(await page.inputValue('#place'), '');
+        await page.click('#with-place summary');
+        assert(!(await isOpen()));
+        await choose(page, name);
+        await go(page);
+        assert.match(await problem(page), /is bound to a place, and none was given\.\s+Say which/);
+        assert(await isOpen());
+        await page.fill('#place', `${place} `);
+        await go(page);
+        assert.match(
+            await problem(page),
+            /is bound to another place: it was moved.+\s+The key is right: .+ mistyped/,
+        );
+        await page.fill('#place', place);
+        assert((await saved(page, () => go(page))).bytes.equals(plain));
+
+        await page.click('#another');
+        await choose(page, 'with key.pld');
+        await page.fill('#place', place);
+        await go(page);
+        assert.match(
+            await problem(page),
+            /is not bound to a place, but one was given\.\s+Someone may have put it/,
+        );
+        await page.fill('#place', '');
+        assert((await saved(page, () => go(page))).bytes.equals(plain));
+    }));
+
 test('passphrases that are not the same, and names', () =>
     withPage('server', async (page) => {
         writeFileSync(path("it's mine.txt"), '');
@@ -834,6 +886,8 @@ describe('accessibility', { concurrency: true }, () => {
                         );
                     };
                     await check('start');
+                    await page.click('#with-place summary');
+                    await check('a place');
                     await choose(page, 'plain.txt');
                     await page.click('#draw');
                     await check('a passphrase that was drawn');

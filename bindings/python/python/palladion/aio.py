@@ -98,7 +98,7 @@ class File(Generic[AnyStr]):
     """A file for asyncio, opened by :func:`open`.
 
     Its methods are those of the file that :func:`palladion.files.open` returns, as coroutines. They
-    take turns, in the order of the calls.
+    take turns, in the order of the calls, except :meth:`pread`.
     """
 
     #: A thread of its own.
@@ -194,6 +194,17 @@ class File(Generic[AnyStr]):
     async def read(self, size: int = -1) -> AnyStr:
         """Reads up to ``size`` bytes or characters, or everything to the end."""
         return cast(AnyStr, await self._call("read", size))
+
+    async def pread(self, size: int, offset: int) -> bytes:
+        """Reads up to ``size`` bytes at ``offset``, without moving the position.
+
+        Fewer come only at the end of the file. Several tasks may call it at once: it takes no turn,
+        and such reads of a path run side by side. Needs a file opened with ``"rb"`` that can seek.
+        """
+        raw = getattr(self._opened(), "raw", None)
+        if not isinstance(raw, files.DecryptReader):
+            raise io.UnsupportedOperation("pread: open the file with mode rb")
+        return await run(raw.pread, size, offset, pool=self._pool)
 
     async def readline(self) -> AnyStr:
         """Reads a line."""

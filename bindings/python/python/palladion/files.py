@@ -221,7 +221,7 @@ def _secret(
 ) -> _native.Secret:
     """Returns a copy of the secrets: for a new file, for an old one, or for any if it is None."""
     if isinstance(key, _native.Secret):
-        secret = key
+        secret = key if bind is None else key.bind(bind)
     elif recipients is not None:
         if not (key is key_file is passphrase is None and slots is False):
             raise TypeError("pass recipients, or one of key, key_file and passphrase, not both")

@@ -20,9 +20,10 @@ the file system below are under its name: ``{"key_file": "my.key", "s3": {"anon"
 Only the chunks that are read are fetched and decrypted, and a damaged, cut or extended file raises
 one of the errors of :mod:`palladion.files`. Names, times and lengths of the files stay visible to
 those who can see the file system below. The key authenticates what is in a file, not its name:
-someone who can write to the file system can swap two files, or put back an old one. With ``bind``,
-all files of a file system are bound to one place, such as a tenant or the version of a data set, so
-files of other places are refused.
+someone who can write to the file system can swap two files, or put back an old one. With
+``bind_to_path=True``, each file is bound to its path, so only an old one of the same path is
+accepted. With ``bind``, all files of a file system are bound to one place, such as a tenant or the
+version of a data set, so files of other places are refused.
 
 Write ``palladion::`` first. A file system before it, as in ``simplecache::palladion::s3://...``,
 may write plaintext to a disk, and is pickled with all options, a key too. With
@@ -97,7 +98,8 @@ def _delegated(name: str, paths: int = 1) -> Any:
                 options[each] = self._strip(options[each])
         _check_options(options)
         if paths == 2:
-            self._check_target(arguments[1] if len(arguments) > 1 else options["path2"])
+            given = {**options, **dict(zip(names, arguments))}
+            self._check_copy(given[names[0]], given[names[1]])
         return getattr(self.fs, name)(*arguments, **options)
 
     method.__doc__ = original.__doc__ or f"``{name}`` of the file system below."
@@ -153,10 +155,18 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     came to. One with a ``key`` or a ``passphrase`` cannot be pickled: the secret would be in the
     tasks.
 
-    ``bind`` is as in :mod:`palladion.files`, and the same for all files. ``max_kdf_memory`` is as
-    for :func:`palladion.files.decrypt_file`, and ``algorithm``, ``chunk_size`` and ``kdf`` of new
-    files as for :func:`palladion.files.encrypt_file`. Choose smaller chunks for files of which
-    little is read at a time.
+    ``bind`` is as in :mod:`palladion.files`, and the same for all files. With ``bind_to_path=True``
+    instead, each file is bound to its path, so those who have no key can neither swap two files nor
+    move one. The place is the path of the file system below, in UTF-8 and without a slash at its
+    start. That includes the bucket of ``s3://bucket/a/b``, but not the directory of a
+    ``DirFileSystem`` below: in ``PalladionFileSystem(DirFileSystem("bucket", s3), ...)`` the place
+    is ``a/b``, as in the store of the Rust crate palladion-object-store, so that each reads the
+    files of the other. A copy or a move raises :class:`NotImplementedError`, because it would copy
+    encrypted bytes, which are bound to the old path: read the file, and write it at the new one.
+
+    ``max_kdf_memory`` is as for :func:`palladion.files.decrypt_file`, and ``algorithm``,
+    ``chunk_size`` and ``kdf`` of new files as for :func:`palladion.files.encrypt_file`. Choose
+    smaller chunks for files of which little is read at a time.
 
     A new file is complete or discarded by the rule of :func:`palladion.files.open`, and has its
     methods ``commit()`` and ``discard()``. Where the file system below cannot discard it, it has no
@@ -202,6 +212,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         key_file: files.Path | Sequence[files.Path] | None = None,
         passphrase: str | Buffer | Sequence[str | Buffer] | None = None,
         bind: str | Buffer | None = None,
+        bind_to_path: bool = False,
         max_kdf_memory: int | None = None,
         algorithm: AlgorithmName = "AEGIS-256X2",
         chunk_size: int = files._DEFAULT_CHUNK_SIZE,
@@ -216,6 +227,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         super().__init__(**{"loop": True, **options})
         if (key is not None) + (key_file is not None) + (passphrase is not None) > 1:
             raise TypeError("pass one of key (32 bytes), key_file and passphrase, or a list of it")
+        if bind is not None and bind_to_path:
+            raise TypeError("pass bind or bind_to_path=True, not both")
         if fs is None and target_protocol is None:
             raise ValueError("name the file system below, as in palladion::file:///some/file")
         if fs is None:
@@ -234,7 +247,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             files._secret(None, self._key_files)  # raises
         #: The secrets that files are read with, and that of new ones.
         self._kept: tuple[Any, Any] | None = None
-        self._bind = bind
+        self._bind, self._bind_to_path = bind, bind_to_path
         self._told = ""
         if key is not None or passphrase is not None:
             kept = files._secret(key, None, passphrase, bind=bind)
@@ -256,7 +269,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         _native.key_size(algorithm)
         # An error of a key now is better than one after pyarrow has deleted an older file. But it
         # may be missing where the file system is only passed on, as in Dask's scheduler.
-        for name in [] if _is_unpickled else self._secret().get("key_file", []):
+        for name in [] if _is_unpickled else self._secret("").get("key_file", []):
             if _native.descriptor(name) is None and (
                 os.path.isfile(name) or not os.path.exists(name)
             ):
@@ -293,6 +306,15 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         if (local := self._local(path)) is not None:
             _output.refuse_same(local, source=source, key_file=self._paths_of_keys())
 
+    def _check_copy(self, source: Any, target: Any) -> None:
+        """Refuses a copy to a path whose readers could not open it, or that is the key file."""
+        if self._bind_to_path and source != target:
+            raise NotImplementedError(
+                f"cannot copy {source} to {target}: each file is bound to its path; read it and "
+                "write it at the new one to encrypt it anew"
+            )
+        self._check_target(target)
+
     def _paths_of_keys(self) -> list[str]:
         if self._kept is not None:
             return []
@@ -327,13 +349,16 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
                 "key_file, or set PALLADION_KEY_FILE in each of them"
             )
 
-    def _secret(self, new: bool = False) -> dict[str, Any]:
-        """The secrets that files are read with, or that of a new one."""
+    def _secret(self, path: str, new: bool = False) -> dict[str, Any]:
+        """The secrets that a file is read with, or that of a new one, and its place."""
+        bind = self._bind
+        if self._bind_to_path:
+            bind = path.lstrip("/").encode(errors="surrogateescape")
         if self._kept is not None:
-            return {"key": self._kept[new]}
+            return {"key": self._kept[new], "bind": bind}
         if not (key_files := self._paths_of_keys()):
             raise ValueError("no key: pass key_file, or set PALLADION_KEY_FILE")
-        return {"key_file": key_files[0] if new else key_files, "bind": self._bind}
+        return {"key_file": key_files[0] if new else key_files, "bind": bind}
 
     def open(
         self,
@@ -360,25 +385,25 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
 
     # Reading
 
-    def _decrypt(self, place: Any) -> files.DecryptReader:
+    def _decrypt(self, source: Any, path: str) -> files.DecryptReader:
         return files.DecryptReader(
-            place, **self._secret(), max_kdf_memory=self._max_kdf_memory
+            source, **self._secret(path), max_kdf_memory=self._max_kdf_memory
         )
 
     def _reader(self, path: str) -> files.DecryptReader:
         """Opens a file."""
-        fs, path = self._place(path)
+        given, (fs, path) = path, self._place(path)
         if type(fs) is LocalFileSystem:
-            return self._decrypt(path)
+            return self._decrypt(path, given)
         info = fs.info(path)
         if info["type"] == "directory":
             raise IsADirectoryError(path)
         has_ranges = self.async_impl or type(fs).cat_file is not AbstractFileSystem.cat_file
         if has_ranges and info.get("size") is not None:
-            return self._decrypt(_Ranges(fs, path, info["size"]))
+            return self._decrypt(_Ranges(fs, path, info["size"]), given)
         below = fs.open(path, "rb")
         try:
-            reader = self._decrypt(below)
+            reader = self._decrypt(below, given)
         except BaseException:
             below.close()
             raise
@@ -509,7 +534,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         autocommit: bool,
         options: dict[str, Any],
     ) -> files._Writer:
-        secret = self._secret(new=True)
+        secret = self._secret(path, new=True)
         self._check_target(path)
         fs, path = self._place(path)
         with contextlib.ExitStack() as stack:
@@ -645,8 +670,9 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         _check_options(options)
         self._check_target(path)
         sealed = io.BytesIO()
-        await aio.run(self._encrypt, io.BytesIO(value), sealed)
-        await self.fs._pipe_file(self._strip(path), sealed.getvalue(), mode=mode, **options)
+        path = self._strip(path)
+        await aio.run(self._encrypt, io.BytesIO(value), sealed, path)
+        await self.fs._pipe_file(path, sealed.getvalue(), mode=mode, **options)
 
     async def _put_file(self, lpath: Any, rpath: str, **options: Any) -> None:
         _check_options(options)
@@ -657,7 +683,7 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         self._check_target(path, lpath)
         with tempfile.TemporaryDirectory() as folder:
             sealed = os.path.join(folder, "sealed")
-            await aio.run(self._encrypt, lpath, sealed)
+            await aio.run(self._encrypt, lpath, sealed, path)
             await self.fs._put_file(sealed, path, **options)
 
     async def _get_file(
@@ -684,8 +710,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
             finally:
                 target.discard()
 
-    def _encrypt(self, source: Any, target: Any) -> None:
-        files.encrypt_file(source, target, **self._secret(new=True), **self._new)
+    def _encrypt(self, source: Any, target: Any, path: str) -> None:
+        files.encrypt_file(source, target, **self._secret(path, new=True), **self._new)
 
     async def open_async(self, path: str, mode: str = "rb", **options: Any) -> Any:
         """Opens a file to read it with ``await file.read(size)``.
@@ -911,7 +937,7 @@ class _Remote(_Ranges):
         while True:
             self._position = 0
             try:
-                self.reader = await aio.run(self._owner._decrypt, self)
+                self.reader = await aio.run(self._owner._decrypt, self, self.name)
             except _Missing as missing:
                 self._have.append(await self._fetch(*missing.args))
             else:
