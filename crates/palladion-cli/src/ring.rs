@@ -205,14 +205,14 @@ impl Ring {
                 done => done,
             };
             return done.map_err(|error| {
-                let failure = Failure::file(&error, sealed.name, output);
+                let failure = sealed.explain(Failure::file(&error, sealed.name, output));
                 match (error, sealed.costs().max_by_key(|kdf| kdf.memory_kib())) {
                     (Error::KdfTooCostly { .. }, Some(kdf)) => too_costly(failure, &kdf),
                     _ => failure,
                 }
             });
         }
-        let mut failure = Failure::file(&wrong, sealed.name, output);
+        let mut failure = sealed.explain(Failure::file(&wrong, sealed.name, output));
         if matches!(wrong, Error::NoSlot) && sealed.is_piped {
             failure = failure
                 .or("name the file: from a pipe, only the first of both copies of its \

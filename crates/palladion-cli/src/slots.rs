@@ -13,7 +13,7 @@ use crate::info::{json_of_slots, text_of_slot};
 use crate::input::RandomAccess;
 use crate::output::{Access, Output};
 use crate::ring::Ring;
-use crate::sealed::{REPAIR, Sealed, copies};
+use crate::sealed::{REPAIR, Sealed, both_damaged, copies};
 use crate::streams;
 use crate::text::{json, json_object, printable};
 
@@ -163,7 +163,10 @@ fn read_both(file: &RandomAccess) -> Result<Copies> {
             Failure::new(format!("{} has no key slots", file.name))
                 .hint("decrypt it, and encrypt it again with several keys or with --slots")
         }
-        error => Failure::file(&error, &file.name, "the output"),
+        error => {
+            let failure = Failure::file(&error, &file.name, "the output");
+            if failure.is_damage() { both_damaged(&file.file, failure) } else { failure }
+        }
     })
 }
 

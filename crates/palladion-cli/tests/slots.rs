@@ -96,6 +96,87 @@ fn salvage_by_any_slot() {
     assert!(!says(&bench, &["verify", "-iid", "two.pld"]).contains("could have written it"));
 }
 
+/// A copy of one file over another that stopped.
+#[test]
+fn one_file_over_another() {
+    let bench = bench();
+    let encrypt = |name: &str, secret: &str, text: &[u8], more: &[&str]| {
+        bench.write(name, text);
+        let args = ["encrypt", "--chunk-size=64K", secret, name];
+        bench.ok(&[&args, more].concat());
+        bench.read(&format!("{name}.pld"))
+    };
+    let (one, two): (Vec<_>, Vec<_>) = (text(LEN), text(LEN).into_iter().rev().collect());
+    let over = encrypt("over", "-kkey", &one, &["--slots"]);
+    let under = encrypt("under", "-kkey", &two, &["--slots"]);
+    let other = encrypt("other", "-kbob", &two, &["--slots"]);
+    let plain = encrypt("plain", "-kkey", &one, &[]);
+    let salvage = |file: &[u8], secret: &[&str]| {
+        bench.write("mix.pld", file);
+        bench.run(&[&["decrypt", "--salvage", "-fo", "out", "mix.pld"], secret].concat())
+    };
+    let mix = |over: &[u8], cut: usize, under: &[u8]| [&over[..cut], &under[cut..]].concat();
+    let rest = |text: &[u8]| text.last_chunk::<900_000>().copied();
+    let (early, late) = (500_000, 1_500_000);
+
+    // More is left of the last file, and then of the first. What is said of the other is true.
+    let mixed = mix(&over, early, &under);
+    let run = salvage(&mixed, &["-kkey"]);
+    assert_eq!(run.status.code(), Some(4), "{run:?}");
+    let says = "one file and ends with another: the last of these is salvaged; 458752 bytes of the";
+    assert!(run.stderr.contains(says) && run.stderr.contains("cut the last 4096 bytes"), "{run:?}");
+    assert_eq!(rest(&bench.read("out")), rest(&two));
+    salvage(&mixed[..mixed.len() - 4096], &["-kkey"]);
+    assert!(bench.read("out")[..458_752] == one[..458_752]);
+    let mixed = mix(&over, late, &under);
+    let run = salvage(&mixed, &["-kkey"]);
+    let says = "the first of these is salvaged; 492672 bytes of the other are intact; to get those, \
+                write its last 4096 bytes over the first 4096";
+    assert!(run.stderr.contains(says), "{run:?}");
+    assert!(bench.read("out")[..1_400_000] == one[..1_400_000]);
+    let swapped = [&mixed[mixed.len() - 4096..], &mixed[4096..]].concat();
+    salvage(&swapped, &["-kkey"]);
+    assert!(bench.read("out")[1_600_000..] == two[1_600_000..]);
+
+    // Each with the secret that opens it, also if the first has no slots.
+    let mixed = mix(&over, late, &other);
+    let run = salvage(&mixed, &["-kbob"]);
+    assert!(run.stderr.contains("of these is salvaged; the other does not open"), "{run:?}");
+    assert!(bench.read("out")[1_600_000..] == two[1_600_000..]);
+    let run = salvage(&mixed, &["-kbob", "-kkey"]);
+    assert!(run.stderr.contains("the first of these is salvaged; 492672 bytes"), "{run:?}");
+    assert_eq!(salvage(&mixed, &["-keve"]).status.code(), Some(3));
+    for under in [&under, &other] {
+        let run = salvage(&mix(&plain, early, under), &["-kbob", "-kkey"]);
+        assert!(run.stderr.contains("the last of these is salvaged; 458752"), "{run:?}");
+        assert_eq!(rest(&bench.read("out")), rest(&two));
+    }
+    // A complete file comes before a longer one.
+    let short = encrypt("short", "-kkey", b"short", &[]);
+    let run = salvage(&[&short[..], &under].concat(), &["-kkey"]);
+    assert!(run.stderr.contains("the first of these is salvaged; 2000000 bytes"), "{run:?}");
+    assert_eq!(bench.read("out"), b"short");
+
+    // Without --salvage, all commands say what it is.
+    bench.write("mix.pld", mix(&over, early, &other));
+    for (args, status) in [
+        (&["slots"][..], 4),
+        (&["rewrap", "--repair", "-kkey"], 4),
+        (&["rewrap", "--add", "-kkey", "--to-key=eve"], 4),
+        (&["verify", "-q", "-kkey"], 4),
+        (&["verify", "-q", "-keve"], 3),
+        (&["cat", "-q", "-kkey"], 4),
+        (&["cat", "-q", "-kbob"], 4),
+        (&["decrypt", "-q", "-o", "new", "-kbob"], 3),
+        (&["decrypt", "-q", "-o", "new", "-kkey"], 4),
+    ] {
+        let run = bench.run(&[args, &["mix.pld"]].concat());
+        assert_eq!(run.status.code(), Some(status), "{args:?}: {run:?}");
+        assert!(run.stderr.contains("ends with another, as if one had been copied"), "{run:?}");
+        assert!(run.stderr.contains("decrypt --salvage -o OUT FILE"), "{run:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_written() {
