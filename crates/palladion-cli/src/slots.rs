@@ -109,13 +109,14 @@ fn list(args: &SlotsArgs) -> Result<()> {
             }
         };
         streams::print(text).map_err(Failure::of_all_files)?;
-        match copies.are_same() {
-            true => Ok(()),
-            false => {
-                let message =
-                    format!("{}: the two copies of the key slots are not the same", file.name);
-                Err(Failure::damaged(message).hint(REPAIR))
-            }
+        if !copies.are_same() {
+            let message =
+                format!("{}: the two copies of the key slots are not the same", file.name);
+            return Err(Failure::damaged(message).hint(REPAIR));
+        }
+        match yours.is_some_and(|yours| yours.is_empty()) {
+            true => Err(Failure::file(&Error::NoSlot, &file.name, "the output")),
+            false => Ok(()),
         }
     })
 }
@@ -199,6 +200,9 @@ fn to_json(path: &Path, state: &str, head: &Head, yours: Option<&[usize]>) -> St
         ("copies", &json(state.as_bytes())),
         ("slots", &json_of_slots(head)),
         ("yours", &yours.map_or("null".into(), |yours| format!("{yours:?}"))),
-        ("verified", "false"),
+        (
+            "verified",
+            if yours.is_some_and(|yours| !yours.is_empty()) { "\"slots\"" } else { "null" },
+        ),
     ])
 }

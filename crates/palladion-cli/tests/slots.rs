@@ -388,13 +388,20 @@ fn whose_slots() {
     says(&bench, &["rewrap", "--key=key", "--add", "--to-recipient", &recipient(&bench), "in.pld"]);
     let list = |args: &[&str]| {
         let run = bench.run(&[&["slots"], args, &["in.pld"]].concat());
-        assert!(run.status.success(), "{run:?}");
+        let opens_none = args.contains(&"-keve") || args.contains(&"--passphrase-file=wrong");
+        assert_eq!(run.status.code(), Some(if opens_none { 3 } else { 0 }), "{run:?}");
+        assert_eq!(
+            run.stderr.contains("none of the file's key slots opens"),
+            opens_none,
+            "{run:?}"
+        );
         String::from_utf8(run.stdout).unwrap()
     };
     for (args, numbers) in [
         (&["-kbob"][..], &[2][..]),
         (&["-kkey", "--passphrase-file=passphrase", "-iid"], &[1, 3, 4]),
         (&["-keve"], &[]),
+        (&["--passphrase-file=wrong"], &[]),
         (&[], &[]),
     ] {
         let text = list(args);
@@ -405,8 +412,12 @@ fn whose_slots() {
         let yours = if args.is_empty() { "null".into() } else { format!("{numbers:?}") };
         let yours = format!("\"yours\":{yours}").replace(' ', "");
         assert!(json.replace(' ', "").contains(&yours), "{json}");
+        let verified = if numbers.is_empty() { "null" } else { "\"slots\"" };
+        assert!(json.ends_with(&format!("\"verified\":{verified}}}\n")), "{json}");
     }
     assert!(list(&["-keve"]).contains("none of the secrets opens a slot"));
+    let help = |command| String::from_utf8(bench.ok(&[command, "--help"])).unwrap();
+    assert!(help("rewrap").contains("PALLADION_KEY_FILE") && !help("slots").contains("PALLADION_"));
     bench.fails(&["slots", "-kkey", "--extract=4", "in.pld"], 2, "uses no key");
 }
 
@@ -440,6 +451,47 @@ fn added_once() {
         assert_eq!(who_opens(&bench), [true; 4]);
         assert!(!slots(&bench, "in.pld").contains("slot 5"));
     }
+}
+
+/// A slot of the user's own stays, whichever secret was tried first.
+#[test]
+fn what_is_lost() {
+    let bench = bench();
+    let one = "one slot is left";
+    let said = says(&bench, &["rewrap", "-kkey", "-kbob", "--remove=1", "in.pld"]);
+    assert!(!said.contains("warning"), "{said}");
+    let file = bench.read("in.pld");
+    let own = ["rewrap", "-kbob", "-keve", "--remove=1", "in.pld"];
+    bench.fails(&own, 1, "would not open it afterwards");
+    assert!(bench.read("in.pld") == file);
+    let said = says(&bench, &["rewrap", "-kbob", "--remove=2", "in.pld"]);
+    assert!(said.contains("warning: \"in.pld\": no passphrase opens it any longer"), "{said}");
+    assert!(said.contains(one) && !said.contains("no key opens"), "{said}");
+    // Each kind, and also without --remove.
+    bench.ok(&["keygen", "-q", "--identity", "-o", "id"]);
+    let to = recipient(&bench);
+    let said = says(&bench, &["rewrap", "-fkbob", "--to-recipient", &to, "in.pld"]);
+    assert!(said.contains("warning: \"in.pld\": no key opens it any longer"), "{said}");
+    let said = says(&bench, &["rewrap", "-fiid", "--to-key=bob", "in.pld"]);
+    assert!(said.contains("warning: \"in.pld\": no identity opens it any longer"), "{said}");
+    assert!(!said.contains(one) && !said.contains("no key opens"), "{said}");
+}
+
+#[test]
+fn secrets_given_twice() {
+    let bench = bench();
+    bench.write("copy", bench.read("key"));
+    chmod(&bench, "copy", 0o600);
+    let twice = "note: a key or passphrase is given twice, and gets one slot\n";
+    let secrets = ["-kkey", "-kbob", "-kcopy", "--passphrase-file=passphrase"];
+    let args = ["encrypt", "-fkkey", "--passphrase-file=passphrase", "in", "in"];
+    assert!(says(&bench, &[&args[..4], &secrets].concat()).starts_with(twice));
+    assert!(slots(&bench, "in.pld").contains("slot 3:      passphrase"));
+    assert!(!slots(&bench, "in.pld").contains("slot 4"));
+    let said = says(&bench, &["rewrap", "-kkey", "--to-key=key", "--to-key=copy", "in.pld"]);
+    assert!(said.contains(twice) && !slots(&bench, "in.pld").contains("slot 2"), "{said}");
+    assert!(says(&bench, &["encrypt", "-fkkey", "-kcopy", "in"]).starts_with(twice));
+    bench.fails(&["slots", "in.pld"], 1, "has no key slots");
 }
 
 #[test]
@@ -522,6 +574,22 @@ fn repaired() {
         let repaired = bench.read("in.pld");
         assert!(repaired[4096..whole.len() - 4096] == whole[4096..whole.len() - 4096]);
     }
+}
+
+/// The second copy is not at the end of the file, so nothing is written.
+#[test]
+fn data_after_the_end() {
+    let bench = bench();
+    let longer = [&bench.read("in.pld")[..], b"more"].concat();
+    bench.write("in.pld", &longer);
+    for args in [["rewrap", "--repair"], ["rewrap", "--to-key=bob"]] {
+        let args = [&args[..], &["-kbob", "in.pld"]].concat();
+        let stderr = bench.fails(&args, 1, "the file was cut or extended");
+        assert!(stderr.contains("palladion decrypt --salvage -o OUT FILE"), "{stderr}");
+    }
+    assert!(bench.read("in.pld") == longer);
+    says(&bench, &["decrypt", "--salvage", "-o", "out", "-kbob", "in.pld"]);
+    assert_eq!(bench.read("out"), text(LEN));
 }
 
 #[test]
