@@ -310,8 +310,8 @@ pub struct RingArgs {
     #[arg(short, long)]
     passphrase: bool,
     /// Read the passphrase, of the file or of IDENTITYFILE, from the first line of a file, without
-    /// its line end (\n or \r\n); can be repeated. With neither -k nor -i, it is also tried for the
-    /// default identity file, if no passphrase opens the file
+    /// its line end (\n or \r\n); can be repeated. With neither -k nor -i, it is that of the
+    /// default identity file if the file takes no passphrase
     #[arg(long, value_name = "FILE")]
     passphrase_file: Vec<PathBuf>,
     /// How much memory Argon2id may use for a passphrase, with at most the work of four passes over
@@ -585,8 +585,8 @@ impl VerifyArgs {
 /// A slot for recipients is a small file of age: its line has the types of age's stanzas, and
 /// --extract writes it, for age or one of its libraries.
 ///
-/// With --json, "yours" is a list of the numbers of the slots that the secrets open, or null if none
-/// is given. "verified" is "slots", or null if nothing was.
+/// With --json, "yours" lists the numbers of the slots that the secrets open; it is null without
+/// secrets. "verified" is "slots", or null if nothing was verified.
 #[derive(clap::Args)]
 #[command(mut_arg("key_files", |arg| arg.help("The key file from keygen, or - for standard input; \
 can be repeated")))]

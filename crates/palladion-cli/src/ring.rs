@@ -110,7 +110,7 @@ impl Ring {
         }
         // A script has no terminal for the passphrase of the default identity.
         let default = Source::open_default(Kind::Identity, self.data_is_standard_input, false);
-        if let Ok(mut default) = default
+        if let Ok(mut default) = default.map(|default| default.try_first(&self.passphrases))
             && let Ok(OwnSecret::Identities(opener)) = default.secret()
         {
             return Ok(addressees.include(opener));

@@ -115,7 +115,8 @@ fn list(args: &SlotsArgs) -> Result<()> {
             return Err(Failure::damaged(message).hint(REPAIR));
         }
         match yours.is_some_and(|yours| yours.is_empty()) {
-            true => Err(Failure::file(&Error::NoSlot, &file.name, "the output")),
+            true => Err(Failure::file(&Error::NoSlot, &file.name, "the output")
+                .hint("try the other secrets that you have")),
             false => Ok(()),
         }
     })

@@ -130,8 +130,8 @@ fn one_file_over_another() {
     assert!(bench.read("out")[..458_752] == one[..458_752]);
     let mixed = mix(&over, late, &under);
     let run = salvage(&mixed, &["-kkey"]);
-    let says = "the first of these is salvaged; 492672 bytes of the other are intact; to get those, \
-                write its last 4096 bytes over the first 4096";
+    let says = "the first of these is salvaged; 492672 bytes of the other are intact; to get \
+                those, write its last 4096 bytes over the first 4096";
     assert!(run.stderr.contains(says), "{run:?}");
     assert!(bench.read("out")[..1_400_000] == one[..1_400_000]);
     let swapped = [&mixed[mixed.len() - 4096..], &mixed[4096..]].concat();

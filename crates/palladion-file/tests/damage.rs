@@ -145,6 +145,7 @@ fn salvage_of_two_files_in_one() {
             for (copy, whole) in [(copies.head, &over), (copies.spare, &under)] {
                 let copy = copy.unwrap();
                 assert!(whole.starts_with(copy.as_bytes()));
+                assert_eq!(Head::len_from_start(whole).unwrap(), copy.as_bytes().len());
                 let input = copy.as_bytes().chain(&mixed[copy.as_bytes().len()..]);
                 let check = |at: u64, piece: &[u8]| {
                     assert_eq!(text[at as usize..][..piece.len()], *piece);
