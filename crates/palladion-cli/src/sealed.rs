@@ -49,6 +49,7 @@ pub fn copies(file: &File) -> std::result::Result<Copies, Error> {
 /// Says what to do if a file has two copies of key slots that are both damaged, or not of one file.
 pub fn both_damaged(file: &File, failure: Failure) -> Failure {
     match Copies::read_damaged(file) {
+        _ if !failure.is_damage() => failure,
         Ok(copies) if !copies.are_of_one_file() => failure.hint(OF_TWO_FILES),
         Ok(copies) if copies.head.is_ok() || copies.spare.is_ok() => failure.hint(BOTH_DAMAGED),
         _ => failure,

@@ -165,10 +165,7 @@ fn read_both(file: &RandomAccess) -> Result<Copies> {
             Failure::new(format!("{} has no key slots", file.name))
                 .hint("decrypt it, and encrypt it again with several keys or with --slots")
         }
-        error => {
-            let failure = Failure::file(&error, &file.name, "the output");
-            if failure.is_damage() { both_damaged(&file.file, failure) } else { failure }
-        }
+        error => both_damaged(&file.file, Failure::file(&error, &file.name, "the output")),
     })
 }
 
