@@ -166,13 +166,14 @@ impl Change<'_> {
             true => "no slot was added or removed: all these secrets have one".into(),
         };
         note(&format!("note: {name}: {said}"));
-        let kinds: [(&str, fn(SlotKind) -> bool); 3] = [
-            ("key", |kind| kind == SlotKind::Key),
-            ("passphrase", |kind| matches!(kind, SlotKind::Passphrase(_))),
-            ("identity", |kind| kind == SlotKind::Age),
-        ];
-        for (what, is) in kinds {
-            let has = |slots: &[&Slot]| slots.iter().any(|slot| is(slot.kind()));
+        let opener = |slot: &&Slot| match slot.kind() {
+            SlotKind::Key => "key",
+            SlotKind::Passphrase(_) => "passphrase",
+            SlotKind::Age => "identity",
+            _ => "",
+        };
+        for what in ["key", "passphrase", "identity"] {
+            let has = |slots: &[&Slot]| slots.iter().any(|slot| opener(slot) == what);
             if has(&old) && !has(&new) {
                 tell(&format!("warning: {name}: no {what} opens it any longer"));
             }
