@@ -174,6 +174,10 @@ Examples:
   palladion recipient
   palladion recipient my.identity > my.recipient")]
 pub struct RecipientFilesArgs {
+    /// Read the passphrase of the identity files from the first line of a file, without its line
+    /// end (\n or \r\n); can be repeated
+    #[arg(long, value_name = "FILE")]
+    pub passphrase_file: Vec<PathBuf>,
     /// The identity files, or - for standard input [default: the default identity file]
     #[arg(value_name = "IDENTITYFILE")]
     pub files: Vec<PathBuf>,
@@ -306,7 +310,8 @@ pub struct RingArgs {
     #[arg(short, long)]
     passphrase: bool,
     /// Read the passphrase, of the file or of IDENTITYFILE, from the first line of a file, without
-    /// its line end (\n or \r\n); can be repeated
+    /// its line end (\n or \r\n); can be repeated. With neither -k nor -i, it is that of the
+    /// default identity file if the file takes no passphrase
     #[arg(long, value_name = "FILE")]
     passphrase_file: Vec<PathBuf>,
     /// How much memory Argon2id may use for a passphrase, with at most the work of four passes over
@@ -574,11 +579,19 @@ impl VerifyArgs {
 /// at its beginning and at its end. The command prints the kind of each slot, how often the slots
 /// were changed, and whether the copies are the same. It cannot say whose the slots are, and
 /// nothing of this is verified. But with -k, -i, -p or --passphrase-file, it says which slots these
-/// secrets open; it takes no default.
+/// secrets open, and verifies that nobody without a secret of the file changed the slots. It takes
+/// no default key.
 ///
 /// A slot for recipients is a small file of age: its line has the types of age's stanzas, and
 /// --extract writes it, for age or one of its libraries.
+///
+/// With --json, "yours" lists the numbers of the slots that the secrets open; it is null without
+/// secrets. "verified" is "slots", or null if nothing was verified.
 #[derive(clap::Args)]
+#[command(mut_arg("key_files", |arg| arg.help("The key file from keygen, or - for standard input; \
+can be repeated")))]
+#[command(mut_arg("identity_files", |arg| arg.help("The file of an identity, as for palladion \
+decrypt; can be repeated")))]
 #[command(after_help = "\
 Examples:
   palladion slots notes.txt.pld
@@ -586,6 +599,7 @@ Examples:
   palladion slots --extract 1 notes.txt.pld | age-inspect
 
 Exit status:
+  3  none of the secrets given opens a slot
   4  a file is damaged or of another kind, or its two copies of the slots are not the same")]
 pub struct SlotsArgs {
     #[command(flatten)]
@@ -648,7 +662,9 @@ impl ToArgs {
 /// The file then has exactly the slots that --to-key, --to-passphrase and --to-recipient say, or
 /// with --add also those that it had. With --remove, it keeps all others, whose secrets nobody has
 /// to know. The other options say what opens it now, as for palladion decrypt. A note says which
-/// slots were removed and added.
+/// slots were removed and added, and a warning which kind of secret no longer opens the file.
+///
+/// A change that your own secret would not survive is refused without --force.
 ///
 /// This does not lock anyone out who could open the file before: old copies of it open as before,
 /// and the key of its data stays the same. For that, encrypt it again.

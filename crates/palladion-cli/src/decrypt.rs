@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use palladion_file::{Decryptor, KdfLimits, Salvaged};
 
 use crate::args::InOutArgs;
-use crate::batch::{self, After};
+use crate::batch::{self, After, Batch};
 use crate::failure::{Failure, Result, tell};
 use crate::impatient::Impatient;
 use crate::input::{Input, check_one_of};
@@ -36,7 +36,12 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
         check_one_of(in_out.files.len(), path)?;
         let input = Input::open_as("decrypt each file in it with --recursive, or name them", path)?;
         input.begin();
-        let sealed = Sealed::read_input(&input, "export", options.salvage)?;
+        let mut sealed = Sealed::read_input(&input, "export", options.salvage)?;
+        if options.salvage
+            && let Some(other) = sealed.other_file(&input)
+        {
+            sealed = choose([sealed, other], &input, &mut ring, &limits, (batch, label))?;
+        }
         ring.check(&sealed)?;
         if sealed.takes(Kind::Passphrase) {
             batch.expect_passphrase();
@@ -93,6 +98,60 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
             None => Ok((output, After::of(path.filter(|_| in_out.rm), input))),
         }
     })
+}
+
+/// Decides which of two files to salvage that are mixed: the first if it is complete, or else the
+/// one of which more is intact. Reads all of the input twice, and leaves it at the first chunk.
+fn choose<'a>(
+    both: [Sealed<'a>; 2],
+    input: &Input,
+    ring: &mut Ring,
+    limits: &KdfLimits,
+    (batch, label): (&Batch<'_>, &str),
+) -> Result<Sealed<'a>> {
+    let found = both.each_ref().map(|sealed| {
+        ring.check(sealed)?;
+        let found = ring.unlock(sealed, "the output", |secret| {
+            sealed.skip_header(input)?;
+            let mut progress = batch.progress(input.len, label);
+            let decryptor = Decryptor::new(secret).kdf_limits(*limits);
+            let decryptor = decryptor.on_progress(|done| progress.set(done));
+            let file = sealed.start(secret, limits).chain(input.reader());
+            decryptor.salvage(file, |_, _| Ok(()))
+        })?;
+        Ok((found.is_complete(), found.intact.bytes))
+    });
+    let [one, two] = match found {
+        [Err(failure), Err(_)] => return Err(failure),
+        found => found.map(Result::ok),
+    };
+    let keeps_last = one < two && !matches!(one, Some((true, _)));
+    let [first, last] = both;
+    let len = last.header.len();
+    let (kept, what, other, get_other) = match keeps_last {
+        true => (last, "last", one, format!("cut the last {len} bytes off a copy of it")),
+        false => (
+            first,
+            "first",
+            two,
+            format!("write its last {len} bytes over the first {len} of a copy of it"),
+        ),
+    };
+    let other = match other {
+        Some((_, 0)) => "nothing of the other is intact".into(),
+        Some((_, bytes)) => format!(
+            "{bytes} bytes of the other are intact; to get those, {get_other}, and salvage that"
+        ),
+        None => "the other does not open with the secrets given".into(),
+    };
+    tell(&format!(
+        "warning: {name} begins with one file and ends with another: the {what} of these is \
+         salvaged; {other}",
+        name = input.name
+    ));
+    kept.skip_header(input)
+        .map_err(|error| Failure::file(&error, &input.name, "the output"))
+        .map(|()| kept)
 }
 
 /// Ends the output of what was salvaged, and says what is missing.

@@ -8,7 +8,7 @@ use crate::batch::{self, After};
 use crate::failure::{Failure, Result, tell};
 use crate::impatient::Impatient;
 use crate::input::{Input, check_one_of};
-use crate::keys::Source;
+use crate::keys::{OwnSecret, Source};
 use crate::naming::Naming;
 use crate::recipients::Addressees;
 use crate::ring::allowing;
@@ -68,7 +68,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         }
         Addressees::refuse(&addressees, &input)?;
         let secrets = sources.iter_mut().filter(|source| source.kind() != Kind::Identity);
-        let secrets = secrets.map(Source::secret).collect::<Result<Vec<_>>>()?;
+        let secrets = OwnSecret::distinct(secrets.map(Source::secret).collect::<Result<_>>()?);
         let kdf = kdf.unwrap_or_default();
         let slots = secrets.iter().map(|secret| secret.new_slot(kdf));
         let slots = slots.chain(addressees.iter().map(|all| Ok(NewSlot::Age(all))));

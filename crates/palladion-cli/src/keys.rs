@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use palladion_file::slots::NewSlot;
 use palladion_file::{
@@ -77,6 +78,21 @@ impl OwnSecret {
                 Err(Failure::usage("a key slot holds a key or a passphrase"))
             }
         }
+    }
+
+    /// Drops secrets that are there twice: one slot for each is enough.
+    pub fn distinct(secrets: Vec<&Self>) -> Vec<&Self> {
+        static SAID: Once = Once::new();
+        let mut kept: Vec<&Self> = Vec::with_capacity(secrets.len());
+        for secret in secrets {
+            match kept.iter().any(|other| other.is_same(secret)) {
+                true => SAID.call_once(|| {
+                    note("note: a key or passphrase is given twice, and gets one slot");
+                }),
+                false => kept.push(secret),
+            }
+        }
+        kept
     }
 
     /// Borrows the secret for a Palladion file.
@@ -463,10 +479,7 @@ impl Source {
                                 "name its recipient instead, with -r RECIPIENT: its file is needed \
                                  only to decrypt",
                             ),
-                            false => failure.hint(
-                                "to decrypt, use --passphrase-file FILE; other commands ask for \
-                                 it at a terminal",
-                            ),
+                            false => failure,
                         })?;
                     match protected.open(&passphrase, &self.limits) {
                         Err(Error::WrongPassphrase) if tries < MOST_TRIES => {
@@ -534,12 +547,22 @@ impl Source {
         if !sources.iter().any(|source| source.kind == Kind::Identity) {
             return Ok(());
         }
-        let files = sources.iter_mut().filter(|source| source.is_passphrase());
-        let passphrases = files.map(Self::read_passphrase).collect::<Result<Vec<_>>>()?;
+        let passphrases = Self::read_passphrases(sources)?;
         for source in sources.iter_mut().filter(|source| source.kind == Kind::Identity) {
             source.passphrases.clone_from(&passphrases);
         }
         Ok(())
+    }
+
+    /// Reads the passphrases that files hold.
+    pub fn read_passphrases(sources: &mut [Self]) -> Result<Vec<Zeroizing<Vec<u8>>>> {
+        let files = sources.iter_mut().filter(|source| source.is_passphrase());
+        files.map(Self::read_passphrase).collect()
+    }
+
+    /// Tries these passphrases for an identity file before the user is asked.
+    pub fn try_first(self, passphrases: &[Zeroizing<Vec<u8>>]) -> Self {
+        Self { passphrases: passphrases.to_vec(), ..self }
     }
 
     pub fn kind(&self) -> Kind {

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     let result = match args.command {
         Command::Keygen(args) => keys::generate(&args),
         Command::Fingerprint(args) => keys::fingerprint(&args),
-        Command::Recipient(args) => recipients::print(&args.files),
+        Command::Recipient(args) => recipients::print(&args.files, &args.passphrase_file),
         Command::Encrypt(args) if args.decrypt => {
             let options = Options { place: args.bind.as_deref(), ..Options::default() };
             decrypt::run(&args.secret.given(), &options, &args.in_out)

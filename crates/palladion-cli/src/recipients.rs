@@ -9,7 +9,7 @@ use palladion_recipients::{Error, Identity, Recipient, Recipients, is_slot, stan
 
 use crate::age::{Opener, SlotResult, failure, run_age};
 use crate::args::RecipientArgs;
-use crate::failure::{Failure, Result, for_each, is_secret, quoted, tell};
+use crate::failure::{Failure, Result, for_each, is_secret, note, quoted, tell};
 use crate::input::{Input, check_one_of, is_standard_input};
 use crate::keys::{OwnSecret, Source, existing_default, peek, read_text};
 use crate::values::Kind;
@@ -149,8 +149,22 @@ struct List {
 
 impl List {
     fn push(&mut self, recipient: Recipient) {
-        self.program.extend([OsString::from("-r"), recipient.to_string().into()]);
-        self.recipients.push(recipient);
+        if self.push_text(&recipient.to_string()) {
+            self.recipients.push(recipient);
+        }
+    }
+
+    /// Returns whether the recipient is new.
+    fn push_text(&mut self, recipient: &str) -> bool {
+        let is_new = !self.program.iter().any(|other| other == recipient);
+        match is_new {
+            true => self.program.extend(["-r", recipient].map(OsString::from)),
+            false => {
+                let start: String = recipient.chars().take(20).collect();
+                note(&format!("note: a recipient is named twice, and counts once: {start}…"));
+            }
+        }
+        is_new
     }
 
     fn add(&mut self, text: &str) -> std::result::Result<(), Error> {
@@ -158,7 +172,7 @@ impl List {
             Ok(recipient) => self.push(recipient),
             Err(error) if error.is_unsupported() => {
                 self.needs_program = true;
-                self.program.extend(["-r", text].map(OsString::from));
+                self.push_text(text);
             }
             Err(error) => return Err(error),
         }
@@ -168,17 +182,20 @@ impl List {
     /// Adds the recipients in the lines of a file. Warns of SSH keys that `age` does not know, and
     /// fails if there is no other recipient.
     fn add_lines(&mut self, text: &str, name: &str) -> std::result::Result<(), Error> {
-        let before = self.program.len();
+        let mut is_empty = true;
         let mut unknown = Vec::new();
         let lines = text.lines().map(str::trim).enumerate();
         for (at, line) in lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')) {
             let in_line = |error| Error::Line(at + 1, Box::new(error));
             match unknown_ssh_key(line) {
                 Some(error) => unknown.push(in_line(error)),
-                None => self.add(line).map_err(in_line)?,
+                None => {
+                    self.add(line).map_err(in_line)?;
+                    is_empty = false;
+                }
             }
         }
-        if self.program.len() == before {
+        if is_empty {
             return Err(unknown.into_iter().next().unwrap_or(Error::Empty));
         }
         for error in unknown {
@@ -262,15 +279,19 @@ fn not_a_recipient(text: &str, error: &Error, [name, file]: [&str; 2]) -> Failur
 }
 
 /// `recipient`.
-pub fn print(files: &[PathBuf]) -> Result<()> {
+pub fn print(files: &[PathBuf], passphrase_files: &[PathBuf]) -> Result<()> {
     let _hidden = terminal::Hidden;
+    let given = passphrase_files.iter().map(|path| Some((Kind::Passphrase, Some(&**path))));
+    let sources = given.map(|given| Source::open(given, false, false)).collect::<Result<Vec<_>>>();
+    let passphrases = Source::read_passphrases(&mut sources?)?;
     let default = match files.is_empty() {
         true => vec![existing_default(Kind::Identity, false)?],
         false => Vec::new(),
     };
     for_each(files.iter().chain(&default), |path| {
         check_one_of(files.len(), Some(path))?;
-        let mut source = Source::open(Some((Kind::Identity, Some(path))), false, false)?;
+        let source = Source::open(Some((Kind::Identity, Some(path))), false, false)?;
+        let mut source = source.try_first(&passphrases);
         let OwnSecret::Identities(Opener::Identities(identities)) = source.secret()? else {
             return Err(Failure::new(format!("{} is a key that only age knows", quoted(path)))
                 .hint(

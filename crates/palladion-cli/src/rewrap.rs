@@ -12,12 +12,22 @@ use crate::args::RewrapArgs;
 use crate::failure::{Failure, Result, for_each, note, tell};
 use crate::info::text_of_slot;
 use crate::input::is_unchanged;
-use crate::keys::Source;
+use crate::keys::{OwnSecret, Source};
 use crate::output::{Access, Output};
 use crate::recipients::Addressees;
 use crate::ring::Ring;
 use crate::sealed::Sealed;
+use crate::values::Kind;
 use crate::{slots, terminal};
+
+/// Why a slot stays.
+const OWN_SLOT: &str = "the secret that opens the file now would not open it afterwards: name \
+                        another of yours that opens it now, with -k, -i or --passphrase-file, put \
+                        your own recipient into the new list, or use --force";
+
+/// What to do about a file whose second copy is not where it should be.
+const LOST_END: &str = "palladion decrypt says whether data follows its end: then use palladion \
+                        decrypt --salvage -o OUT FILE";
 
 /// `rewrap`.
 pub fn run(args: &RewrapArgs) -> Result<()> {
@@ -48,8 +58,8 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     let mut keeps_user =
         args.add && !removes || args.repair || args.force || sources.iter().any(Source::is_typed);
     let mut new = Vec::with_capacity(sources.len());
-    for source in &mut sources {
-        let secret = source.secret()?;
+    let secrets = sources.iter_mut().map(Source::secret).collect::<Result<_>>()?;
+    for secret in OwnSecret::distinct(secrets) {
         keeps_user = keeps_user || ring.holds(secret)?;
         new.push((secret.new_slot(kdf.unwrap_or_default())?, secret.keyring(place)?));
     }
@@ -104,6 +114,9 @@ impl Change<'_> {
             return Err(Failure::damaged(message)
                 .hint("decide which to keep: palladion rewrap --repair FILE, with a key of it"));
         }
+        let (are_same, given) = (copies.are_same(), self.args.ring.given());
+        let asks = given.is_empty() || given.contains(&(Kind::Passphrase, None));
+        let mut refused = None;
         let sealed = Sealed::of_copies(name, copies)
             .map_err(|error| Failure::file(&error, name, "the output"))?;
         let slots = sealed.head.as_ref().map_or(&[][..], Head::slots);
@@ -122,8 +135,20 @@ impl Change<'_> {
                     Ok(Err(keyring.clone()))
                 }
                 Err(Error::Write(error)) if is_without_locks(&error) => Ok(Err(keyring.clone())),
+                Err(error @ Error::CannotChangeSlots(why)) => {
+                    refused = Some(why);
+                    // Another secret may open a slot that stays.
+                    Err(if why == OWN_SLOT && !asks { Error::NoSlot } else { error })
+                }
                 done => done.map(Ok),
             }
+        });
+        let done = done.map_err(|failure| match refused {
+            Some(why) => {
+                let failure = Failure::file(&Error::CannotChangeSlots(why), name, name);
+                if are_same { failure } else { failure.hint(LOST_END) }
+            }
+            None => failure,
         })?;
         let new = done.or_else(|keyring| self.copy(path, name, &keyring))?;
         let mut old: Vec<_> = slots.iter().collect();
@@ -141,11 +166,22 @@ impl Change<'_> {
             true => "no slot was added or removed: all these secrets have one".into(),
         };
         note(&format!("note: {name}: {said}"));
-        let has_passphrase = |slots: &[&Slot]| {
-            slots.iter().any(|slot| matches!(slot.kind(), SlotKind::Passphrase(_)))
+        let opener = |slot: &&Slot| match slot.kind() {
+            SlotKind::Key => "key",
+            SlotKind::Passphrase(_) => "passphrase",
+            SlotKind::Age => "identity",
+            _ => "",
         };
-        if has_passphrase(&old) && !has_passphrase(&new) {
-            tell(&format!("warning: {name}: no passphrase opens it any longer"));
+        for what in ["key", "passphrase", "identity"] {
+            let has = |slots: &[&Slot]| slots.iter().any(|slot| opener(slot) == what);
+            if has(&old) && !has(&new) {
+                tell(&format!("warning: {name}: no {what} opens it any longer"));
+            }
+        }
+        if self.removes() && new.len() == 1 {
+            tell(&format!(
+                "warning: {name}: one slot is left: who loses its secret loses the file"
+            ));
         }
         Ok(())
     }
@@ -173,11 +209,7 @@ impl Change<'_> {
         if self.removes() && !self.keeps_user {
             let head = before.as_ref().map(Plan::head);
             if head.is_none_or(|head| head.open(keyring, &self.limits).is_err()) {
-                return Err(Error::CannotChangeSlots(
-                    "the secret that opens the file now would not open it afterwards: name \
-                     another of yours that opens it now, with -k, -i or --passphrase-file, put \
-                     your own recipient into the new list, or use --force",
-                ));
+                return Err(Error::CannotChangeSlots(OWN_SLOT));
             }
         }
         for (new, keyring) in self.new {

@@ -2,6 +2,7 @@
 
 use palladion_file::{Error, KdfLimits, KdfParams, Keyring};
 use palladion_output::Identity;
+use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Result, tell};
 use crate::input::is_standard_input;
@@ -29,6 +30,8 @@ pub struct Ring {
     is_default: bool,
     /// Whether the user can be asked for passphrases.
     asks: bool,
+    /// The passphrases, if nothing else is given. One may be that of the default identity.
+    passphrases: Vec<Zeroizing<Vec<u8>>>,
     data_is_standard_input: bool,
     /// What a file may make us spend on its passphrase.
     limits: KdfLimits,
@@ -66,9 +69,13 @@ impl Ring {
                 .map(|source| source.limit(limits))
         };
         let mut sources = files.map(open).collect::<Result<Vec<_>>>()?;
-        Source::share_passphrases(&mut sources)?;
+        let passphrases = match sources.iter().all(Source::is_passphrase) {
+            true => Source::read_passphrases(&mut sources)?,
+            false => Source::share_passphrases(&mut sources).map(|()| Vec::new())?,
+        };
         Ok(Self {
             sources,
+            passphrases,
             is_default: given.is_empty(),
             asks: given.is_empty() || given.contains(&(Kind::Passphrase, None)),
             data_is_standard_input,
@@ -103,7 +110,7 @@ impl Ring {
         }
         // A script has no terminal for the passphrase of the default identity.
         let default = Source::open_default(Kind::Identity, self.data_is_standard_input, false);
-        if let Ok(mut default) = default
+        if let Ok(mut default) = default.map(|default| default.try_first(&self.passphrases))
             && let Ok(OwnSecret::Identities(opener)) = default.secret()
         {
             return Ok(addressees.include(opener));
@@ -136,6 +143,17 @@ impl Ring {
                     Err(failure) => drop(missing.get_or_insert(failure)),
                 }
             }
+        }
+        // If no passphrase opens the file, there is no doubt which one is meant.
+        let is_for_identity = !self.passphrases.is_empty() && !sealed.takes(Kind::Passphrase);
+        if is_for_identity
+            && sealed.takes(Kind::Identity)
+            && self.sources.iter().all(Source::is_passphrase)
+            && let Ok(mut source) =
+                Source::open_default(Kind::Identity, self.data_is_standard_input, false)
+            && source.is_protected()
+        {
+            self.sources.push(source.limit(self.limits).try_first(&self.passphrases));
         }
         let asks = sealed.takes(Kind::Passphrase) && self.asks;
         if self.fitting(sealed).next().is_none() && !asks {
@@ -205,14 +223,14 @@ impl Ring {
                 done => done,
             };
             return done.map_err(|error| {
-                let failure = Failure::file(&error, sealed.name, output);
+                let failure = sealed.explain(Failure::file(&error, sealed.name, output));
                 match (error, sealed.costs().max_by_key(|kdf| kdf.memory_kib())) {
                     (Error::KdfTooCostly { .. }, Some(kdf)) => too_costly(failure, &kdf),
                     _ => failure,
                 }
             });
         }
-        let mut failure = Failure::file(&wrong, sealed.name, output);
+        let mut failure = sealed.explain(Failure::file(&wrong, sealed.name, output));
         if matches!(wrong, Error::NoSlot) && sealed.is_piped {
             failure = failure
                 .or("name the file: from a pipe, only the first of both copies of its \
@@ -262,6 +280,9 @@ impl Ring {
                 tell(&format!("{name}: wrong passphrase, try again"));
             } else if self.fitting(sealed).any(|source| source.is_passphrase()) {
                 tell(&format!("{name} has another passphrase"));
+            } else if known > 0 {
+                let tried = self.tried(sealed).map_or_else(String::new, |t| format!(" ({t})"));
+                tell(&format!("{name}: none of the keys and identities opens it{tried}"));
             }
             let others = [(Kind::Key, "use -k KEYFILE"), (Kind::Identity, "use -i IDENTITYFILE")];
             let others = others.iter().filter(|(kind, _)| sealed.takes(*kind));

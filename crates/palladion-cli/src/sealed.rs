@@ -23,6 +23,10 @@ pub const REPAIR: &str = "mend it with palladion rewrap --repair FILE, or if tha
 /// What to do if no copy of the key slots is intact.
 const BOTH_DAMAGED: &str = "both copies of its key slots are damaged: palladion decrypt \
                                 --salvage -o OUT FILE saves what is intact";
+/// What to do if the copies of the key slots are those of two files.
+const OF_TWO_FILES: &str = "it begins with one file and ends with another, as if one had been \
+                            copied over the other in part: palladion decrypt --salvage -o OUT FILE \
+                            saves what is intact of one of them";
 const FIRST_DAMAGED: &str = "first copy of the key slots is damaged";
 const SECOND_DAMAGED: &str = "second copy of the key slots is damaged or missing";
 const DIFFERENT: &str =
@@ -42,9 +46,11 @@ pub fn copies(file: &File) -> std::result::Result<Copies, Error> {
     copies
 }
 
-/// Says what to do if a file has two copies of key slots that are both damaged.
-fn both_damaged(file: &File, failure: Failure) -> Failure {
+/// Says what to do if a file has two copies of key slots that are both damaged, or not of one file.
+pub fn both_damaged(file: &File, failure: Failure) -> Failure {
     match Copies::read_damaged(file) {
+        _ if !failure.is_damage() => failure,
+        Ok(copies) if !copies.are_of_one_file() => failure.hint(OF_TWO_FILES),
         Ok(copies) if copies.head.is_ok() || copies.spare.is_ok() => failure.hint(BOTH_DAMAGED),
         _ => failure,
     }
@@ -68,6 +74,8 @@ pub struct Sealed<'a> {
     pub header: Vec<u8>,
     /// Whether they are those of the second copy, because the first is damaged.
     is_second: bool,
+    /// Whether the second copy is of another file.
+    is_mixed: bool,
     /// Whether only the first copy could be read, because the file comes from a pipe.
     pub is_piped: bool,
 }
@@ -138,8 +146,40 @@ impl<'a> Sealed<'a> {
             Ok(sealed) if sealed.head.is_none() => Ok(sealed),
             read => {
                 let copies = Copies::read(file).and_then(|copies| Self::of_copies(name, copies));
-                copies.or(read.map_err(|failure| both_damaged(file, failure)))
+                copies.or_else(|_| Self::of_first(read, file))
             }
+        }
+    }
+
+    /// What was read of a file whose copies of key slots cannot be used together.
+    fn of_first(read: Result<Self>, file: &File) -> Result<Self> {
+        let is_mixed = || Copies::read_damaged(file).is_ok_and(|copies| !copies.are_of_one_file());
+        match read {
+            Ok(sealed) => Ok(Self { is_mixed: is_mixed(), ..sealed }),
+            Err(failure) => Err(both_damaged(file, failure)),
+        }
+    }
+
+    /// Returns the other file whose key slots are at the end of this damaged one, if there is one.
+    pub fn other_file(&self, input: &'a Input) -> Option<Self> {
+        let copies = input.is_whole_file().then(|| Copies::read_damaged(&input.file))?;
+        let spare = copies.ok()?.spare.ok()?;
+        let header = spare.as_bytes().to_vec();
+        let is_other = header[..HEADER_LEN] != self.header[..HEADER_LEN];
+        is_other.then(|| Self { header, ..Self::with_slots(self.name, spare) })
+    }
+
+    /// Moves an input to the first chunk.
+    pub fn skip_header(&self, input: &Input) -> std::result::Result<(), Error> {
+        let start = SeekFrom::Start(self.header.len() as u64);
+        (&input.file).seek(start).map(drop).map_err(Error::Read)
+    }
+
+    /// Adds to a failure of reading the file what is known of its copies of the key slots.
+    pub fn explain(&self, failure: Failure) -> Failure {
+        match self.is_mixed && (failure.is_damage() || failure.is_wrong_key()) {
+            true => failure.hint(OF_TWO_FILES),
+            false => failure,
         }
     }
 
@@ -168,10 +208,13 @@ impl<'a> Sealed<'a> {
             return read.map(|sealed| Self { is_piped: !input.is_whole_file(), ..sealed });
         }
         let found = match repair {
-            true => Copies::read_damaged(file).or_else(|_| copies(file)),
+            true => match Copies::read_damaged(file) {
+                Ok(both) if both.are_of_one_file() => Ok(both),
+                _ => copies(file),
+            },
             false => copies(file),
         };
-        let Ok(copies) = found else { return read };
+        let Ok(copies) = found else { return Self::of_first(read, file) };
         let is_second = copies.head.is_err();
         let Ok(mut sealed) = Self::of_copies(name, copies) else {
             return read.map_err(|failure| both_damaged(file, failure));
@@ -239,6 +282,7 @@ impl<'a> Sealed<'a> {
             is_bound: info.is_bound,
             header: vec![],
             is_second: false,
+            is_mixed: false,
             is_piped: false,
         }
     }
@@ -257,6 +301,7 @@ impl<'a> Sealed<'a> {
             is_bound,
             header: Vec::new(),
             is_second: false,
+            is_mixed: false,
             is_piped: false,
         }
     }

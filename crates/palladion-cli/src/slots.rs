@@ -13,7 +13,7 @@ use crate::info::{json_of_slots, text_of_slot};
 use crate::input::RandomAccess;
 use crate::output::{Access, Output};
 use crate::ring::Ring;
-use crate::sealed::{REPAIR, Sealed, copies};
+use crate::sealed::{REPAIR, Sealed, both_damaged, copies};
 use crate::streams;
 use crate::text::{json, json_object, printable};
 
@@ -109,13 +109,15 @@ fn list(args: &SlotsArgs) -> Result<()> {
             }
         };
         streams::print(text).map_err(Failure::of_all_files)?;
-        match copies.are_same() {
-            true => Ok(()),
-            false => {
-                let message =
-                    format!("{}: the two copies of the key slots are not the same", file.name);
-                Err(Failure::damaged(message).hint(REPAIR))
-            }
+        if !copies.are_same() {
+            let message =
+                format!("{}: the two copies of the key slots are not the same", file.name);
+            return Err(Failure::damaged(message).hint(REPAIR));
+        }
+        match yours.is_some_and(|yours| yours.is_empty()) {
+            true => Err(Failure::file(&Error::NoSlot, &file.name, "the output")
+                .hint("try the other secrets that you have")),
+            false => Ok(()),
         }
     })
 }
@@ -163,7 +165,7 @@ fn read_both(file: &RandomAccess) -> Result<Copies> {
             Failure::new(format!("{} has no key slots", file.name))
                 .hint("decrypt it, and encrypt it again with several keys or with --slots")
         }
-        error => Failure::file(&error, &file.name, "the output"),
+        error => both_damaged(&file.file, Failure::file(&error, &file.name, "the output")),
     })
 }
 
@@ -196,6 +198,9 @@ fn to_json(path: &Path, state: &str, head: &Head, yours: Option<&[usize]>) -> St
         ("copies", &json(state.as_bytes())),
         ("slots", &json_of_slots(head)),
         ("yours", &yours.map_or("null".into(), |yours| format!("{yours:?}"))),
-        ("verified", "false"),
+        (
+            "verified",
+            if yours.is_some_and(|yours| !yours.is_empty()) { "\"slots\"" } else { "null" },
+        ),
     ])
 }

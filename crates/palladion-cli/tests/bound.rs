@@ -88,8 +88,10 @@ fn changed_slots() {
     // Again: the slot is there. And with more slots than there is room for, in a new file.
     bench.ok(&with(&[&rewrap, &HERE]));
     assert_eq!(bench.read("in.pld").len(), 2 * 4096 + 3000 + 36);
-    let mut many = with(&[&["rewrap", "-k", "key", "--to-key", "key"], &HERE]);
-    many.extend(["--to-key", "bob"].repeat(40));
+    let keys: Vec<_> = (0..39).map(|number| format!("--to-key=key{number}")).collect();
+    keys.iter().for_each(|key| drop(bench.ok(&["keygen", "-o", &key[9..]])));
+    let mut many = with(&[&["rewrap", "-k", "key", "--to-key=key", "--to-key=bob"], &HERE]);
+    many.extend(keys.iter().map(String::as_str));
     many.push("in.pld");
     bench.ok(&many);
     assert_eq!(bench.read("in.pld").len(), 2 * 16384 + 3000 + 36);

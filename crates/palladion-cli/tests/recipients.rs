@@ -140,6 +140,68 @@ fn the_default_identity() {
     assert!(stderr.contains("-i IDENTITYFILE for a public key"), "{stderr}");
 }
 
+/// Someone who was removed hears so before a passphrase is asked for.
+#[test]
+fn removed() {
+    let bench = bench();
+    bench.write("passphrase", "open sesame");
+    chmod(&bench, "passphrase", 0o600);
+    let kdf = ["--kdf-memory=64K", "--kdf-passes=1"];
+    let encrypt = ["encrypt", "-R", "bob.pub", "--passphrase-file=passphrase", "in"];
+    bench.ok(&[&encrypt[..], &kdf].concat());
+    let mut command = bench.command(&["decrypt", "-o", "new", "in.pld"]);
+    let run = finish(command.env("PALLADION_IDENTITY_FILE", "eve").spawn().unwrap());
+    let tried = format!("(tried the identity of {})", line(&bench, "eve.pub"));
+    let says =
+        format!("\"in.pld\": none of the keys and identities opens it {tried}\nerror: no term");
+    assert!(run.stderr.starts_with(&says), "{run:?}");
+    let run = bench.run(&["decrypt", "-ieve", "-p", "-o", "new", "in.pld"]);
+    assert!(run.stderr.starts_with(&says), "{run:?}");
+}
+
+/// With one passphrase, it may be that of the default identity, unless the file takes one too.
+#[test]
+fn the_passphrase_of_the_default_identity() {
+    let bench = bench();
+    for (name, passphrase) in [("passphrase", "open sesame"), ("wrong", "Open sesame")] {
+        bench.write(name, passphrase);
+        chmod(&bench, name, 0o600);
+    }
+    let (right, wrong) = ("--passphrase-file=passphrase", "--passphrase-file=wrong");
+    bench.run(&["keygen", "-q", "--identity", right]);
+    bench.fails(&["recipient"], 1, "no terminal");
+    bench.fails(&["recipient", wrong], 3, "wrong passphrase");
+    let own = bench.ok(&["recipient", right]);
+    assert_eq!(bench.ok(&["recipient", wrong, right, "bob"]), bench.read("bob.pub"));
+    bench.write("own.pub", &own);
+    bench.ok(&["encrypt", "-R", "own.pub", "-R", "bob.pub", "-kkey", "in"]);
+    assert_eq!(bench.ok(&["cat", "-q", right, "in.pld"]), b"a text");
+    assert_eq!(bench.ok(&["cat", "-q", wrong, right, "in.pld"]), b"a text");
+    assert!(bench.run(&["slots", right, "in.pld"]).status.success());
+    bench.fails(&["cat", "-q", wrong, "in.pld"], 3, "wrong passphrase");
+    bench.fails(&["cat", "-q", "-ieve", right, "in.pld"], 3, "none of the file's key slots");
+    let encrypt = ["encrypt", "-f", "-R", "own.pub", wrong, "in"];
+    bench.ok(&[&encrypt[..], &["--kdf-memory=64K", "--kdf-passes=1"]].concat());
+    bench.fails(&["cat", "-q", right, "in.pld"], 3, "none of the file's key slots opens");
+    assert_eq!(bench.ok(&["cat", "-q", wrong, "in.pld"]), b"a text");
+}
+
+#[test]
+fn named_twice() {
+    let bench = bench();
+    let (bob, pub_file) = (line(&bench, "bob.pub"), bench.read("bob.pub"));
+    bench.write("two.pub", [&pub_file[..], &pub_file].concat());
+    let note = format!("note: a recipient is named twice, and counts once: {}…\n", &bob[..20]);
+    let encrypt = ["encrypt", "-r", &bob, "-R", "two.pub", "-i", "bob", "-i", "eve", "in"];
+    assert_eq!(says(&bench, &encrypt), note.repeat(3));
+    let slots = || String::from_utf8(bench.ok(&["slots", "in.pld"])).unwrap();
+    assert!(slots().contains("slot 1:      age (X25519, X25519)\nverified"), "{}", slots());
+    assert_eq!(openers(&bench), ["bob", "eve"]);
+    let to = ["--to-recipient", &bob, "--to-recipients-file", "two.pub"];
+    assert!(says(&bench, &[&["rewrap", "-ibob", "in.pld"][..], &to].concat()).contains(&note));
+    assert!(slots().contains("slot 1:      age (X25519)\nverified"), "{}", slots());
+}
+
 #[test]
 fn changed_recipients() {
     let bench = bench();

@@ -96,6 +96,87 @@ fn salvage_by_any_slot() {
     assert!(!says(&bench, &["verify", "-iid", "two.pld"]).contains("could have written it"));
 }
 
+/// A copy of one file over another that stopped.
+#[test]
+fn one_file_over_another() {
+    let bench = bench();
+    let encrypt = |name: &str, secret: &str, text: &[u8], more: &[&str]| {
+        bench.write(name, text);
+        let args = ["encrypt", "--chunk-size=64K", secret, name];
+        bench.ok(&[&args, more].concat());
+        bench.read(&format!("{name}.pld"))
+    };
+    let (one, two): (Vec<_>, Vec<_>) = (text(LEN), text(LEN).into_iter().rev().collect());
+    let over = encrypt("over", "-kkey", &one, &["--slots"]);
+    let under = encrypt("under", "-kkey", &two, &["--slots"]);
+    let other = encrypt("other", "-kbob", &two, &["--slots"]);
+    let plain = encrypt("plain", "-kkey", &one, &[]);
+    let salvage = |file: &[u8], secret: &[&str]| {
+        bench.write("mix.pld", file);
+        bench.run(&[&["decrypt", "--salvage", "-fo", "out", "mix.pld"], secret].concat())
+    };
+    let mix = |over: &[u8], cut: usize, under: &[u8]| [&over[..cut], &under[cut..]].concat();
+    let rest = |text: &[u8]| text.last_chunk::<900_000>().copied();
+    let (early, late) = (500_000, 1_500_000);
+
+    // More is left of the last file, and then of the first. What is said of the other is true.
+    let mixed = mix(&over, early, &under);
+    let run = salvage(&mixed, &["-kkey"]);
+    assert_eq!(run.status.code(), Some(4), "{run:?}");
+    let says = "one file and ends with another: the last of these is salvaged; 458752 bytes of the";
+    assert!(run.stderr.contains(says) && run.stderr.contains("cut the last 4096 bytes"), "{run:?}");
+    assert_eq!(rest(&bench.read("out")), rest(&two));
+    salvage(&mixed[..mixed.len() - 4096], &["-kkey"]);
+    assert!(bench.read("out")[..458_752] == one[..458_752]);
+    let mixed = mix(&over, late, &under);
+    let run = salvage(&mixed, &["-kkey"]);
+    let says = "the first of these is salvaged; 492672 bytes of the other are intact; to get \
+                those, write its last 4096 bytes over the first 4096";
+    assert!(run.stderr.contains(says), "{run:?}");
+    assert!(bench.read("out")[..1_400_000] == one[..1_400_000]);
+    let swapped = [&mixed[mixed.len() - 4096..], &mixed[4096..]].concat();
+    salvage(&swapped, &["-kkey"]);
+    assert!(bench.read("out")[1_600_000..] == two[1_600_000..]);
+
+    // Each with the secret that opens it, also if the first has no slots.
+    let mixed = mix(&over, late, &other);
+    let run = salvage(&mixed, &["-kbob"]);
+    assert!(run.stderr.contains("of these is salvaged; the other does not open"), "{run:?}");
+    assert!(bench.read("out")[1_600_000..] == two[1_600_000..]);
+    let run = salvage(&mixed, &["-kbob", "-kkey"]);
+    assert!(run.stderr.contains("the first of these is salvaged; 492672 bytes"), "{run:?}");
+    assert_eq!(salvage(&mixed, &["-keve"]).status.code(), Some(3));
+    for under in [&under, &other] {
+        let run = salvage(&mix(&plain, early, under), &["-kbob", "-kkey"]);
+        assert!(run.stderr.contains("the last of these is salvaged; 458752"), "{run:?}");
+        assert_eq!(rest(&bench.read("out")), rest(&two));
+    }
+    // A complete file comes before a longer one.
+    let short = encrypt("short", "-kkey", b"short", &[]);
+    let run = salvage(&[&short[..], &under].concat(), &["-kkey"]);
+    assert!(run.stderr.contains("the first of these is salvaged; 2000000 bytes"), "{run:?}");
+    assert_eq!(bench.read("out"), b"short");
+
+    // Without --salvage, all commands say what it is.
+    bench.write("mix.pld", mix(&over, early, &other));
+    for (args, status) in [
+        (&["slots"][..], 4),
+        (&["rewrap", "--repair", "-kkey"], 4),
+        (&["rewrap", "--add", "-kkey", "--to-key=eve"], 4),
+        (&["verify", "-q", "-kkey"], 4),
+        (&["verify", "-q", "-keve"], 3),
+        (&["cat", "-q", "-kkey"], 4),
+        (&["cat", "-q", "-kbob"], 4),
+        (&["decrypt", "-q", "-o", "new", "-kbob"], 3),
+        (&["decrypt", "-q", "-o", "new", "-kkey"], 4),
+    ] {
+        let run = bench.run(&[args, &["mix.pld"]].concat());
+        assert_eq!(run.status.code(), Some(status), "{args:?}: {run:?}");
+        assert!(run.stderr.contains("ends with another, as if one had been copied"), "{run:?}");
+        assert!(run.stderr.contains("decrypt --salvage -o OUT FILE"), "{run:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_written() {
@@ -307,13 +388,20 @@ fn whose_slots() {
     says(&bench, &["rewrap", "--key=key", "--add", "--to-recipient", &recipient(&bench), "in.pld"]);
     let list = |args: &[&str]| {
         let run = bench.run(&[&["slots"], args, &["in.pld"]].concat());
-        assert!(run.status.success(), "{run:?}");
+        let opens_none = args.contains(&"-keve") || args.contains(&"--passphrase-file=wrong");
+        assert_eq!(run.status.code(), Some(if opens_none { 3 } else { 0 }), "{run:?}");
+        assert_eq!(
+            run.stderr.contains("none of the file's key slots opens"),
+            opens_none,
+            "{run:?}"
+        );
         String::from_utf8(run.stdout).unwrap()
     };
     for (args, numbers) in [
         (&["-kbob"][..], &[2][..]),
         (&["-kkey", "--passphrase-file=passphrase", "-iid"], &[1, 3, 4]),
         (&["-keve"], &[]),
+        (&["--passphrase-file=wrong"], &[]),
         (&[], &[]),
     ] {
         let text = list(args);
@@ -324,8 +412,12 @@ fn whose_slots() {
         let yours = if args.is_empty() { "null".into() } else { format!("{numbers:?}") };
         let yours = format!("\"yours\":{yours}").replace(' ', "");
         assert!(json.replace(' ', "").contains(&yours), "{json}");
+        let verified = if numbers.is_empty() { "null" } else { "\"slots\"" };
+        assert!(json.ends_with(&format!("\"verified\":{verified}}}\n")), "{json}");
     }
     assert!(list(&["-keve"]).contains("none of the secrets opens a slot"));
+    let help = |command| String::from_utf8(bench.ok(&[command, "--help"])).unwrap();
+    assert!(help("rewrap").contains("PALLADION_KEY_FILE") && !help("slots").contains("PALLADION_"));
     bench.fails(&["slots", "-kkey", "--extract=4", "in.pld"], 2, "uses no key");
 }
 
@@ -359,6 +451,47 @@ fn added_once() {
         assert_eq!(who_opens(&bench), [true; 4]);
         assert!(!slots(&bench, "in.pld").contains("slot 5"));
     }
+}
+
+/// A slot of the user's own stays, whichever secret was tried first.
+#[test]
+fn what_is_lost() {
+    let bench = bench();
+    let one = "one slot is left";
+    let said = says(&bench, &["rewrap", "-kkey", "-kbob", "--remove=1", "in.pld"]);
+    assert!(!said.contains("warning"), "{said}");
+    let file = bench.read("in.pld");
+    let own = ["rewrap", "-kbob", "-keve", "--remove=1", "in.pld"];
+    bench.fails(&own, 1, "would not open it afterwards");
+    assert!(bench.read("in.pld") == file);
+    let said = says(&bench, &["rewrap", "-kbob", "--remove=2", "in.pld"]);
+    assert!(said.contains("warning: \"in.pld\": no passphrase opens it any longer"), "{said}");
+    assert!(said.contains(one) && !said.contains("no key opens"), "{said}");
+    // Each kind, and also without --remove.
+    bench.ok(&["keygen", "-q", "--identity", "-o", "id"]);
+    let to = recipient(&bench);
+    let said = says(&bench, &["rewrap", "-fkbob", "--to-recipient", &to, "in.pld"]);
+    assert!(said.contains("warning: \"in.pld\": no key opens it any longer"), "{said}");
+    let said = says(&bench, &["rewrap", "-fiid", "--to-key=bob", "in.pld"]);
+    assert!(said.contains("warning: \"in.pld\": no identity opens it any longer"), "{said}");
+    assert!(!said.contains(one) && !said.contains("no key opens"), "{said}");
+}
+
+#[test]
+fn secrets_given_twice() {
+    let bench = bench();
+    bench.write("copy", bench.read("key"));
+    chmod(&bench, "copy", 0o600);
+    let twice = "note: a key or passphrase is given twice, and gets one slot\n";
+    let secrets = ["-kkey", "-kbob", "-kcopy", "--passphrase-file=passphrase"];
+    let args = ["encrypt", "-fkkey", "--passphrase-file=passphrase", "in", "in"];
+    assert!(says(&bench, &[&args[..4], &secrets].concat()).starts_with(twice));
+    assert!(slots(&bench, "in.pld").contains("slot 3:      passphrase"));
+    assert!(!slots(&bench, "in.pld").contains("slot 4"));
+    let said = says(&bench, &["rewrap", "-kkey", "--to-key=key", "--to-key=copy", "in.pld"]);
+    assert!(said.contains(twice) && !slots(&bench, "in.pld").contains("slot 2"), "{said}");
+    assert!(says(&bench, &["encrypt", "-fkkey", "-kcopy", "in"]).starts_with(twice));
+    bench.fails(&["slots", "in.pld"], 1, "has no key slots");
 }
 
 #[test]
@@ -441,6 +574,22 @@ fn repaired() {
         let repaired = bench.read("in.pld");
         assert!(repaired[4096..whole.len() - 4096] == whole[4096..whole.len() - 4096]);
     }
+}
+
+/// The second copy is not at the end of the file, so nothing is written.
+#[test]
+fn data_after_the_end() {
+    let bench = bench();
+    let longer = [&bench.read("in.pld")[..], b"more"].concat();
+    bench.write("in.pld", &longer);
+    for args in [["rewrap", "--repair"], ["rewrap", "--to-key=bob"]] {
+        let args = [&args[..], &["-kbob", "in.pld"]].concat();
+        let stderr = bench.fails(&args, 1, "the file was cut or extended");
+        assert!(stderr.contains("palladion decrypt --salvage -o OUT FILE"), "{stderr}");
+    }
+    assert!(bench.read("in.pld") == longer);
+    says(&bench, &["decrypt", "--salvage", "-o", "out", "-kbob", "in.pld"]);
+    assert_eq!(bench.read("out"), text(LEN));
 }
 
 #[test]

@@ -156,7 +156,8 @@ impl Decryptor<'_> {
     /// head of a file with [key slots](crate::slots), one slot that opens is enough, whatever else
     /// is damaged: its key is compared with the header's commitment. If there is none, the copy at
     /// the end of the file may have one. [`read_damaged`](crate::slots::Copies::read_damaged) reads
-    /// it, and the input can begin with its bytes, in place of those of the head.
+    /// it, and the input can begin with its bytes, in place of those of the head. If the two copies
+    /// are of different files, salvage with each of them, and keep what has more.
     ///
     /// # Errors
     ///

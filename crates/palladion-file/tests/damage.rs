@@ -122,6 +122,46 @@ fn salvage_repairs_one_byte_of_the_header() {
     assert!(matches!(error, Error::NotPalladion));
 }
 
+/// A copy of one file over another that stopped: the head is of the one, the spare of the other,
+/// and each gives the chunks of its own.
+#[test]
+fn salvage_of_two_files_in_one() {
+    let (text, key) = (text(9 * CHUNK), key());
+    let ring = Keyring::default().key(key.clone()).open_slots();
+    let file = |slots: usize| {
+        let (mut file, slots) = (Vec::new(), vec![NewSlot::Key(&key); slots]);
+        let encryptor = Encryptor::with_slots(&slots).chunk_size(ChunkSize::MIN);
+        encryptor.run(&text[..], &mut file).unwrap();
+        file
+    };
+    for (over, under) in [(1, 1), (1, 30), (30, 1)] {
+        let (over, under) = (file(over), file(under));
+        for cut in [9000, 10500, 12000] {
+            let mixed = [&over[..cut], &under[cut..]].concat();
+            assert!(matches!(Copies::read(&mixed), Err(Error::HeaderDamaged)));
+            let copies = Copies::read_damaged(&mixed).unwrap();
+            assert!(!copies.are_of_one_file());
+            let mut intact = 0;
+            for (copy, whole) in [(copies.head, &over), (copies.spare, &under)] {
+                let copy = copy.unwrap();
+                assert!(whole.starts_with(copy.as_bytes()));
+                assert_eq!(Head::len_from_start(whole).unwrap(), copy.as_bytes().len());
+                let input = copy.as_bytes().chain(&mixed[copy.as_bytes().len()..]);
+                let check = |at: u64, piece: &[u8]| {
+                    assert_eq!(text[at as usize..][..piece.len()], *piece);
+                    Ok(())
+                };
+                let found = Decryptor::new(&ring).salvage(input, check).unwrap();
+                assert_eq!(found.has_end, *whole == under);
+                intact += found.intact.bytes;
+            }
+            assert!(intact == 8 * CHUNK as u64 || over.len() != under.len());
+            assert!(intact > 0);
+        }
+    }
+    assert!(Copies::read_damaged(&file(1)).unwrap().are_of_one_file());
+}
+
 /// The copy of key slots at the end is no chunk and no trailing data, whatever happened to it.
 #[test]
 fn salvage_of_a_file_with_key_slots() {

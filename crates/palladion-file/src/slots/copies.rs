@@ -50,9 +50,11 @@ impl Copies {
     /// head that still opens gives the key of the file, which is compared with the commitment in
     /// its header; the rest of the head is not verified. A header may have one damaged byte.
     ///
+    /// If they are not [of one file](Self::are_of_one_file), chunks of both may be left.
+    ///
     /// # Errors
     ///
-    /// [`Error::HeaderDamaged`] if both are not of one file, and [`Error::Read`].
+    /// [`Error::Read`].
     pub fn read_damaged(file: &(impl ReadAt + ?Sized)) -> Result<Self, Error> {
         let file_len = file.size().map_err(Error::Read)?;
         let bytes_at = |offset: u64, len: usize| {
@@ -66,17 +68,26 @@ impl Copies {
                 spare = Head::parse_damaged(&bytes_at(offset, len)?);
             }
         }
-        let head_len = match &spare {
-            Ok(spare) => spare.as_bytes().len(),
-            Err(_) => Head::len_of_damaged(&bytes_at(0, Head::START_LEN)?),
+        let start = bytes_at(0, Head::START_LEN)?;
+        let head_len = match (&spare, Header::from_damaged(&start)) {
+            // Its own byte for it may be damaged.
+            (Ok(spare), Ok(header)) if spare.header().as_bytes() == header.as_bytes() => {
+                spare.as_bytes().len()
+            }
+            _ => Head::len_of_damaged(&start),
         };
         let head = Head::parse_damaged(&bytes_at(0, head_len)?);
-        if let (Ok(head), Ok(spare)) = (&head, &spare)
-            && head.header().as_bytes() != spare.header().as_bytes()
-        {
-            return Err(Error::HeaderDamaged);
-        }
         Ok(Self { head, spare, file_len })
+    }
+
+    /// Returns false if both were [read](Self::read_damaged) and have different headers. Then
+    /// something wrote a part of one file over another.
+    #[must_use]
+    pub fn are_of_one_file(&self) -> bool {
+        match (&self.head, &self.spare) {
+            (Ok(head), Ok(spare)) => head.header().as_bytes() == spare.header().as_bytes(),
+            _ => true,
+        }
     }
 
     /// Returns whether both are intact and the same.
