@@ -22,8 +22,6 @@ import palladion
 import palladion.files
 import palladion.raf
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from palladion import Cipher, VerificationError, columns
 
 np = pytest.importorskip("numpy")
@@ -65,54 +63,6 @@ def test_seal_and_open(cipher: Cipher, key: bytes, algorithm: str, tag_size: int
     assert cipher.open(palladion.seal(key, MESSAGE, **options)) == MESSAGE
     assert (cipher.algorithm, cipher.tag_size, cipher.key_size) == (algorithm, tag_size, len(key))
     assert repr(cipher) == f"<palladion.Cipher {algorithm}, tag_size={tag_size}>"
-
-
-@given(st.data())
-def test_all_ways_are_one(data: st.DataObject) -> None:
-    algorithm = data.draw(st.sampled_from(palladion.ALGORITHMS))
-    tag_size = data.draw(st.sampled_from([16, 32]))
-    message, ad = data.draw(st.binary(max_size=600)), data.draw(st.binary(max_size=300))
-    size = 32 if "256" in algorithm else 16
-    key, nonce = (
-        data.draw(st.binary(min_size=size, max_size=size)),
-        data.draw(st.binary(min_size=size, max_size=size)),
-    )
-    cipher = Cipher(key, algorithm, tag_size=tag_size)
-    sealed = cipher.encrypt(nonce, message, ad)
-    ciphertext, tag = sealed[: len(message)], sealed[len(message) :]
-    assert len(tag) == tag_size
-
-    into = bytearray(len(sealed))
-    assert cipher.encrypt(nonce, message, ad, into=into) is into and into == sealed
-    assert cipher.encrypt_detached(nonce, message, ad) == (ciphertext, tag)
-    in_place = bytearray(message)
-    assert cipher.encrypt_in_place(nonce, in_place, ad) == tag and in_place == ciphertext
-    cipher.decrypt_in_place(nonce, in_place, tag, ad)
-    assert in_place == message
-    assert cipher.decrypt_detached(nonce, ciphertext, tag, ad) == message
-    out = bytearray(len(message))
-    assert cipher.decrypt_detached(nonce, ciphertext, tag, ad, into=out) is out and out == message
-    cipher.verify(nonce, sealed, ad)
-
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(message)), max_size=4)))
-    bounds = list(zip([0, *cuts], [*cuts, len(message)]))
-    encryptor, decryptor = cipher.encryptor(nonce, ad), cipher.decryptor(nonce, ad)
-    unverified = cipher.unverified_decryptor(nonce, ad)
-    assert b"".join(encryptor.update(message[a:b]) for a, b in bounds) == ciphertext
-    assert encryptor.finalize() == tag
-    for a, b in bounds:
-        decryptor.update(ciphertext[a:b])
-        assert unverified.update_unverified(ciphertext[a:b]) == message[a:b]
-    assert decryptor.finalize(tag) == message
-    unverified.verify(tag)
-
-    opened = cipher.open_many(cipher.seal_many([message, ad], [ad, None]), [ad, None])
-    assert opened == [message, ad]
-
-    buffer = bytearray(len(message) + tag_size)
-    buffer[: len(message)] = message
-    cipher.encrypt(nonce, memoryview(buffer)[: len(message)], ad, into=buffer)
-    assert buffer == sealed
 
 
 def buffers(content: bytes) -> list[Any]:
