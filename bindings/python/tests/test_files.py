@@ -140,29 +140,25 @@ def test_passphrases() -> None:
 
 def test_costs_that_the_caller_allows(tmp_path: pathlib.Path) -> None:
     """Like --max-kdf-memory of the command: any costs, with the work of four passes."""
-    path, back = tmp_path / "file", tmp_path / "back"
-    secret: dict[str, Any] = {"passphrase": "x"}
-    path.write_bytes(sealed(b"text", key=None, kdf=(64, 17, 1), **secret))
+    path = tmp_path / "file"
+    path.write_bytes(sealed(b"text", key=None, kdf=(64, 17, 1), passphrase="x"))
 
-    def read(limit: int | None) -> None:
-        secret["max_kdf_memory"] = limit
-        with files.open(path, **secret) as file:
-            assert file.read() == b"text"
-        with files.DecryptReader(io.BytesIO(path.read_bytes()), **secret) as file:
-            assert file.read() == b"text"
-        assert files.decrypt_file(path, back, overwrite=True, **secret) == 4
+    def read(limit: int | None) -> bytes:
+        with files.open(path, passphrase="x", max_kdf_memory=limit) as file:
+            return file.read()
 
-    for limit in (None, 63, 271):
-        for work in (read, lambda limit: files.decrypt_file(path, back, **secret)):
+    for work in (read, lambda limit: opened(path.read_bytes(), **secret, max_kdf_memory=limit)):
+        secret: dict[str, Any] = {"key": None, "passphrase": "x"}
+        for limit in (None, 271):
             with pytest.raises(files.TooCostlyError):
                 work(limit)
-    read(272)  # 64 * 17 = 272 * 4
-    for wrong in (-1, 1 << 32):
-        with pytest.raises(ValueError, match=f"max_kdf_memory must be .*, not {wrong}"):
-            read(wrong)
-    for wrong in (65536, (64, 1), (-1, 1, 1), (64, 0, 1), (8, 1, 2)):
+        assert work(272) == b"text"  # 64 * 17 = 272 * 4
+        for wrong in (-1, 1 << 32):
+            with pytest.raises(ValueError, match=f"max_kdf_memory must be .*, not {wrong}"):
+                work(wrong)
+    for kdf in (65536, (64, 1), (-1, 1, 1), (64, 0, 1), (8, 1, 2)):
         with pytest.raises((TypeError, ValueError), match="kdf must be"):
-            sealed(b"text", key=None, kdf=wrong, passphrase="x")
+            sealed(b"text", key=None, kdf=kdf, passphrase="x")
 
 
 def test_errors_name_the_file(tmp_path: pathlib.Path) -> None:
@@ -282,10 +278,7 @@ def test_key_files(tmp_path: pathlib.Path) -> None:
         b"": "no line begins",
         b"palladion-key-1:00": "64 hexadecimal digits",
         b"ssh-rsa": "not a Palladion key",
-        KEY[::-1] + b"\xff": "not a Palladion key",
         text.encode("utf-16"): "save it as UTF-8",
-        text.encode("utf-16-be"): "as UTF-8",
-        b"\xff\xfe": "save it as UTF-8",
         b"# " + bytes(100_000): "longer than 64 KiB",
     }.items():
         path.write_bytes(wrong)
