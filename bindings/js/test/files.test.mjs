@@ -376,6 +376,7 @@ test('Argon2id runs on another thread', { skip: threads }, async () => {
     for (const call of [
         () => encryptFileAsync(plain, options),
         () => decryptFileAsync(file, { passphrase: 'x' }),
+        async () => (await openFile(file, { passphrase: 'x' })).close(),
     ]) {
         let settled = false;
         const promise = call().finally(() => (settled = true));
