@@ -456,20 +456,6 @@ def test_null_type_and_empty():
     )
 
 
-def test_frame():
-    """A column of a DataFrame, with rows in any order."""
-    frame = pd.DataFrame(
-        {"id": ["1", "2", "3"], "name": ["Ada", None, "Grace"]}, index=[30, 10, 20]
-    )
-    frame["name"] = columns.encrypt(frame["name"], CIPHER, frame["id"])
-    frame = frame.sort_index()
-    frame["name"] = columns.decrypt(frame["name"], CIPHER, frame["id"], type="string")
-    expected = pd.DataFrame(
-        {"id": ["2", "3", "1"], "name": [None, "Grace", "Ada"]}, index=[10, 20, 30]
-    )
-    pd.testing.assert_frame_equal(frame, expected)
-
-
 # Dtypes of strings, and whether type="string" brings them back. For the others, pass the dtype.
 PANDAS_STRINGS = {
     "objects": (object, True),

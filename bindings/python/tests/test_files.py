@@ -512,22 +512,10 @@ def test_key_slots(tmp_path: pathlib.Path) -> None:
         for each in ({"key": other, "slots": True}, {"key": None, "slots": theirs.decrypt}):
             with pytest.raises(files.NoSlotError, match="other secrets"):
                 opened(made, **each)
-        # The head is damaged: what can seek reads the copy at the end.
-        damaged = bytearray(made)
-        damaged[200] ^= 1
-        assert files.DecryptReader(io.BytesIO(damaged), key=one, slots=True).readall() == content
-        with pytest.raises(files.DamagedError):
-            opened(damaged, key=one, slots=True)
         damaged = bytearray(made)
         damaged[-1] ^= 1
         with pytest.warns(RuntimeWarning, match="second copy .* is damaged"):
             assert opened(damaged, key=one, slots=True) == content
-        cut = io.BytesIO(made)
-        reader = files.DecryptReader(cut, key=one, slots=True)
-        cut.truncate(4096 + 3 * 1060)
-        with pytest.raises(files.TruncatedError) as truncated:
-            reader.readall()
-        assert truncated.value.chunk == 3
     # Functions are called by the thread that called.
     assert ours.threads | theirs.threads == {threading.get_ident()}
     # Files without slots open all the same.

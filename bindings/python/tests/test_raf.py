@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 import weakref
-import zipfile
 
 import palladion
 import pytest
@@ -182,20 +181,6 @@ def test_buffered_and_text(path):
         file.write("Ende: ä\n")
     with io.TextIOWrapper(io.BufferedReader(raf.open(path, key=KEY)), encoding="utf-8") as file:
         assert file.read().endswith("999\nEnde: ä\n")
-
-
-def test_zip_and_copies(path, tmp_path):
-    contents = os.urandom(300_000)
-    for mode, archive_mode, name in (("w+b", "w", "a.bin"), ("r+b", "a", "b.bin")):
-        with raf.open(path, mode, key=KEY) as file:
-            with zipfile.ZipFile(file, archive_mode) as archive:
-                archive.writestr(name, contents)
-    with raf.open(path, key=KEY) as file, zipfile.ZipFile(file) as archive:
-        assert archive.testzip() is None and archive.namelist() == ["a.bin", "b.bin"]
-        assert archive.read("b.bin") == contents
-    with raf.open(path, key=KEY) as source, open(tmp_path / "plain.zip", "wb") as target:
-        shutil.copyfileobj(source, target)
-    assert zipfile.is_zipfile(tmp_path / "plain.zip")
 
 
 def test_positions():

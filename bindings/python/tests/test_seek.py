@@ -9,7 +9,6 @@ import random
 import shutil
 import sys
 import threading
-import zipfile
 from typing import Any, Callable
 
 import palladion
@@ -254,23 +253,6 @@ def test_little_is_fetched() -> None:
         shutil.copyfileobj(file, io.BytesIO(), 300_000)
         # Reading on fetches nothing twice, except what was kept.
         assert below.count <= len(below.getvalue())
-
-
-# Libraries that seek
-
-
-def test_zip(tmp_path: pathlib.Path) -> None:
-    content, path = text(3 * BIG), tmp_path / "archive"
-    with files.open(path, "wb", key=KEY, chunk_size=64 << 10) as target:
-        with zipfile.ZipFile(target, "w") as archive:
-            archive.writestr("large", content)
-            archive.writestr("small", b"needle")
-    below = Counting(path.read_bytes())
-    with files.open(below, key=KEY) as file, zipfile.ZipFile(file) as archive:
-        assert archive.read("small") == b"needle" and archive.namelist() == ["large", "small"]
-        assert below.count < 500_000
-        assert archive.read("large") == content and archive.testzip() is None
-    assert zipfile.is_zipfile(files.open(path, key=KEY))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a table of descriptors")
