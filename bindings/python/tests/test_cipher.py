@@ -145,36 +145,35 @@ def test_buffers_that_do_not_fit() -> None:
 
 def test_wrong_lengths(algorithm: str, nonce: bytes) -> None:
     size = len(nonce)
+    cipher = Cipher(bytes(size), algorithm)
     for wrong in (0, size - 1, size + 1, 48 - size):
-        with pytest.raises(ValueError, match=f"the key must have {size} bytes, but has {wrong}"):
-            Cipher(bytes(wrong), algorithm)
-        with pytest.raises(ValueError, match=f"the key must have {size} bytes, but has {wrong}"):
-            palladion.Mac(bytes(wrong), algorithm=algorithm)
-        cipher = Cipher(bytes(size), algorithm)
+        for make in (Cipher, lambda key, name: palladion.Mac(key, algorithm=name)):
+            with pytest.raises(ValueError, match=f"key must have {size} bytes, but has {wrong}"):
+                make(bytes(wrong), algorithm)  # type: ignore[no-untyped-call]
         for call in (cipher.encrypt, cipher.decrypt, cipher.encrypt_detached, cipher.verify):
-            with pytest.raises(
-                ValueError, match=f"the nonce must have {size} bytes, but has {wrong}"
-            ):
+            with pytest.raises(ValueError, match=f"nonce must have {size} bytes, but has {wrong}"):
                 call(bytes(wrong), bytes(64))  # type: ignore[operator]
+    makers: list[Callable[[Any], Any]] = [
+        lambda tag: Cipher(bytes(size), algorithm, tag_size=tag),
+        lambda tag: palladion.Mac(bytes(size), algorithm=algorithm, digest_size=tag),
+        lambda tag: palladion.mac(bytes(size), b"", algorithm=algorithm, digest_size=tag),
+    ]
     for wrong in (0, 15, 17, 33):
-        with pytest.raises(ValueError, match=f"tags have 16 or 32 bytes, not {wrong}"):
-            Cipher(bytes(size), algorithm, tag_size=wrong)
-        with pytest.raises(ValueError, match=f"tags have 16 or 32 bytes, not {wrong}"):
-            palladion.Mac(bytes(size), algorithm=algorithm, digest_size=wrong)
-        with pytest.raises(ValueError, match="tags have 16 or 32 bytes"):
-            palladion.mac(bytes(size), b"", algorithm=algorithm, digest_size=wrong)
+        for make in makers:
+            with pytest.raises(ValueError, match=f"tags have 16 or 32 bytes, not {wrong}"):
+                make(wrong)
         with pytest.raises(VerificationError, match="failed: the tag must have 32 bytes"):
             cipher.decrypt_detached(nonce, b"", bytes(wrong))
-    for short in (b"", bytes(31)):
-        with pytest.raises(VerificationError, match=f"at least 32 bytes, but has {len(short)}"):
-            cipher.decrypt(nonce, short)
-        with pytest.raises(VerificationError, match="at least 32 bytes"):
-            cipher.verify(nonce, short)
-    for short in (b"", bytes(cipher.overhead - 1)):
-        with pytest.raises(VerificationError, match="at least"):
-            cipher.open(short)
-        with pytest.raises(VerificationError, match="at least"):
-            palladion.open(bytes(32), short)
+    for least, work in (
+        (32, lambda short: cipher.decrypt(nonce, short)),
+        (32, lambda short: cipher.verify(nonce, short)),
+        (cipher.overhead, cipher.open),
+        (64, lambda short: palladion.open(bytes(32), short)),
+    ):
+        for length in (0, least - 1):
+            message = f"at least {least} bytes, but has {length}"
+            with pytest.raises(VerificationError, match=message):
+                work(bytes(length))
     with pytest.raises(ValueError, match="unknown algorithm; expected one of AEGIS-128L"):
         Cipher(bytes(32), "AES")
 
