@@ -2,7 +2,6 @@
 
 import array
 import concurrent.futures
-import doctest
 import os
 import subprocess
 import sys
@@ -570,24 +569,6 @@ def test_fuzz(data, wide, offsets, raw, valid, first, count, fixed, opens):
             pass
 
 
-@settings(max_examples=100, deadline=None)
-@given(
-    values=st.lists(st.none() | st.binary(max_size=80), max_size=50),
-    start=st.integers(0, 50),
-    large=st.booleans(),
-    data=st.data(),
-)
-def test_any_column(values, start, large, data):
-    ads = data.draw(st.lists(st.binary(max_size=40), min_size=len(values), max_size=len(values)))
-    column = pa.array(values, pa.large_binary() if large else pa.binary())[start:]
-    values, ads = values[start:], ads[start:]
-    sealed = columns.encrypt(column, CIPHER, ads)
-    sealed.validate(full=True)
-    assert open_all(sealed.to_pylist(), ads) == values
-    assert columns.decrypt(sealed, CIPHER, pa.array(ads, pa.binary())).to_pylist() == values
-    assert columns.decrypt(columns.encrypt(values, CIPHER, ads), CIPHER, ads) == values
-
-
 def test_bad_offsets():
     def seal(offsets, data=b"0123456789", first=0, count=None, code="i"):
         count = len(offsets) - 1 if count is None else count
@@ -674,8 +655,3 @@ else:
     raise SystemExit("no error")
 """
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
-
-
-def test_docstrings():
-    failed, tried = doctest.testmod(columns)
-    assert failed == 0 and tried > 10

@@ -4,9 +4,7 @@ The same inputs must give the same outputs, and the same mistakes the same excep
 """
 
 import array
-import doctest
 import hashlib
-import importlib
 import inspect
 import os
 import threading
@@ -723,38 +721,30 @@ def test_derived_keys():
         assert ours.raf_derive_master_key(key) == theirs.raf_derive_master_key(key)
 
 
+def use_storage(storage):
+    into = bytearray(5)
+    yield storage.get_size()
+    yield storage.write_at(b"0123456789", 5)
+    yield storage.get_size()
+    yield storage.read_at(into, 4), bytes(into)
+    yield outcome(lambda: storage.read_at(into, 12)), bytes(into)
+    yield storage.set_size(20)
+    yield storage.set_size(7)
+    yield storage.write_at(b"", 50)
+    yield storage.get_size()
+    yield storage.sync()
+
+
 @needs_pyaegis
 @pytest.mark.parametrize("kind", ["BytesIOStorage", "FileStorage"])
 def test_storages(kind, tmp_path):
     seen = []
     for module in (ours, theirs):
-        cls = getattr(module, kind)
-        with cls(tmp_path / "file", "w+b") if kind == "FileStorage" else cls() as storage:
-            into, short = bytearray(5), bytearray(5)
-            seen.append(
-                [
-                    outcome(step)
-                    for step in (
-                        lambda: storage.get_size(),
-                        lambda: storage.write_at(b"0123456789", 5),
-                        lambda: storage.get_size(),
-                        lambda: storage.read_at(into, 4),
-                        lambda: into,
-                        lambda: storage.read_at(short, 12),
-                        lambda: short,
-                        lambda: storage.set_size(20),
-                        lambda: storage.set_size(7),
-                        lambda: storage.write_at(b"", 50),
-                        lambda: storage.get_size(),
-                        lambda: storage.sync(),
-                        lambda: (
-                            storage.getvalue()
-                            if kind == "BytesIOStorage"
-                            else (tmp_path / "file").read_bytes()
-                        ),
-                    )
-                ]
-            )
+        cls, path = getattr(module, kind), tmp_path / "file"
+        with cls(path, "w+b") if kind == "FileStorage" else cls() as storage:
+            results = list(use_storage(storage))
+            content = storage.getvalue() if kind == "BytesIOStorage" else path.read_bytes()
+            seen.append((results, content))
     assert seen[0] == seen[1]
 
 
@@ -829,7 +819,3 @@ def test_storages_are_shared(tmp_path):
             for thread in threads:
                 thread.join()
             assert all(file.pread(3000, n * 3000) == bytes([n]) * 3000 for n in range(8))
-
-
-def test_examples():
-    assert doctest.testmod(importlib.import_module("palladion.compat.pyaegis")).failed == 0

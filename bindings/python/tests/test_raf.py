@@ -1,6 +1,5 @@
 """Encrypted files with random access: as files of io, with the command line, and failures."""
 
-import doctest
 import errno
 import gc
 import hashlib
@@ -587,14 +586,11 @@ def test_what_storages_raise():
                 if name == "sync":
                     with pytest.raises(raf.SyncFailedError):
                         use(file)
-            with raf.open(storage, key=KEY) as file:
-                assert file.read() == b"x" * 5000
-    for name in ("get_size", "read_at"):
-        storage = Memory(b"x" * 99)
-        storage.failing = {name: Odd("odd")}
-        for use in (raf.probe, lambda storage: raf.open(storage, key=KEY)):
-            with pytest.raises(Odd):
-                use(storage)
+    storage = Memory(b"x" * 99)
+    storage.failing = {"read_at": Odd("odd")}
+    for use in (raf.probe, lambda storage: raf.open(storage, key=KEY)):
+        with pytest.raises(Odd):
+            use(storage)
 
 
 def test_storages_that_do_other_things():
@@ -801,7 +797,3 @@ def test_close_while_others_read(path):
         for thread in threads:
             thread.join(20)
         assert len(seen) == 3
-
-
-def test_examples():
-    assert doctest.testmod(raf).failed == 0
