@@ -784,18 +784,14 @@ def test_key_files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> N
         PalladionFileSystem(fs.fs, key=KEY).open("secret")
     with pytest.raises(TypeError, match="pass one of"):
         PalladionFileSystem(fs.fs, key=KEY, passphrase="x")
-    for wrong, error, text in (
-        ({"chunk_size": 1000}, ValueError, "power of two"),
-        ({"algorithm": "AES"}, ValueError, "unknown algorithm"),
-        ({"kdf": 65536}, TypeError, "kdf must be .*, not 65536"),
-        ({"kdf": (-1, 3, 4)}, ValueError, "kdf must be"),
-        ({"max_kdf_memory": -1}, ValueError, "max_kdf_memory must be .*, not -1"),
+    for wrong, text in (
+        ({"chunk_size": 1000}, "power of two"),
+        ({"algorithm": "AES"}, "unknown algorithm"),
+        ({"kdf": (-1, 3, 4)}, "kdf must be"),
+        ({"max_kdf_memory": -1}, "max_kdf_memory must be .*, not -1"),
     ):
-        with pytest.raises(error, match=text):
+        with pytest.raises(ValueError, match=text):
             PalladionFileSystem(fs.fs, key=KEY, **wrong)
-    local = PalladionFileSystem(LocalFileSystem(), key_file=key_file)
-    with pytest.raises(ValueError, match="same file"):
-        local.open(str(key_file), "wb")
 
 
 def test_change_of_keys(tmp_path: pathlib.Path) -> None:
