@@ -536,6 +536,11 @@ def test_raf_own_hashers():
         assert len(roots) == 1 and len(roots.pop()) == hash_len
     for module in BOTH:
         assert isinstance(Hasher(), module.MerkleHasher) and isinstance(storage, module.RAFStorage)
+        copy = module.BytesIOStorage(storage.getvalue())
+        with module.raf_open(copy, bytes(32), merkle=True, merkle_max_chunks=9) as file:
+            file.merkle_rebuild()
+            copy.write_at(b"damage", 64 + 2 * (32 + 1040 + 16) + 50)
+            assert file.merkle_verify() == 2
 
 
 def wrong_files(module, name, directory):
