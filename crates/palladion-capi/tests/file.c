@@ -72,7 +72,7 @@ static int opens(const palladion_secret *secret, const uint8_t *file, size_t len
 
 static uint8_t text[ROOM], file[ROOM];
 
-static void round_trips(int quick)
+static void round_trips(void)
 {
     static const size_t lengths[] = { 0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 5000 };
     static const size_t pieces[] = { 1, 7, CHUNK, CHUNK + 1, 3000, ROOM };
@@ -85,11 +85,6 @@ static void round_trips(int quick)
                 CHECK(file[9] == (alg ? alg : PALLADION_AEGIS256X2));
                 CHECK(opens(key, file, sealed, pieces[p], text, len) == 0);
             }
-    if (!quick) {
-        size_t len = ROOM - 1000, sealed = seal(key, 0, 0, text, len, 70000, file);
-        CHECK(sealed == HEADER + len + 36 * 3);
-        CHECK(opens(key, file, sealed, 99999, text, len) == 0);
-    }
     size_t sealed = seal(passphrase, 0, 0, text, 100, 100, file);
     CHECK(opens(passphrase, file, sealed, 50, text, 100) == 0);
 }
@@ -530,7 +525,7 @@ int main(int argc, char **argv)
     passphrase = palladion_secret_from_passphrase("open sesame", 11, 32, 1);
     CHECK(key && passphrase);
 
-    round_trips(argc > 1);
+    round_trips();
     changed_files();
     wrong_secrets();
     secrets_are_copies();
