@@ -6,7 +6,6 @@ The same inputs must give the same outputs, and the same mistakes the same excep
 import array
 import hashlib
 import inspect
-import os
 import threading
 
 import palladion.compat.pyaegis as ours

@@ -130,10 +130,6 @@ def test_urls(tmp_path: pathlib.Path) -> None:
         file.write(b"text")
     assert is_complete((tmp_path / "new" / "notes").read_bytes())
     # Below a cache.
-    with fsspec.open(
-        f"simplecache::palladion::file://{tmp_path}/new/notes", palladion={"key": KEY}
-    ) as file:
-        assert file.read() == b"text"
     for cache in ("simplecache", "filecache", "blockcache"):
         with fsspec.open(f"{cache}::palladion::file://{tmp_path}/notes", palladion={"key": KEY}) as file:
             assert file.read() == "Grüße\n".encode()
