@@ -1,6 +1,6 @@
 // Encrypted files: the format, streams, errors, and the command line if PALLADION_CLI names it.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,21 +55,6 @@ const oneChunk = unhex(
         '12000080361e0c34e2056b11181fce58a4d3900c47b41ced28bb213ac2ea2632f361f6e7f9eadaf2' +
         'c5335c7d1f6bb41934a843b93c06',
 );
-const empty = unhex(
-    '89504c440d0a1a0a0101001400000000808182838485868788898a8b8c8d8e8f9091929394959697' +
-    '98999a9b9c9d9e9f00000000000000000000000000000000' +
-        'b5706bc46af89bb5ec56ac2d7b15e66f3e49dbd4a19ac68b615df7224d1a18a0a29b8c8aea15b3ec' +
-        '96a3498ba6e24f0ed8486a30372a615bdc63b3b3b1b461c9' +
-        '00000080dcb8052578135cc9f9733254ff9311ec74ca31d7ce1fb9fae8bd1fb45bbe7760',
-);
-const withPassphrase = unhex(
-    '89504c440d0a1a0a0105011400000000808182838485868788898a8b8c8d8e8f9091929394959697' +
-    '98999a9b9c9d9e9f00010000020000000400000000000000' +
-        '9146baf8a7b694016e40195f2e1074592b8dc8266a5ef638c902c3e30457c7598801b2c897456be2' +
-        '8bd7d9afe0fee9b9c70b3b8047014c5bb829e7bbfad860e6' +
-        '120000808c68bd699de4ef3ca9d95801ceee8f76149a68397b1eddd1f29c2b4c44c90ea8f2fe123d' +
-        'f302fdc53026d77e271551064ec4',
-);
 
 const bound = unhex(
     '89504c440d0a1a0a0105001450000000808182838485868788898a8b8c8d8e8f9091929394959697' +
@@ -91,13 +76,7 @@ const longPlace = Uint8Array.from({ length: 300_000 }, (_, i) => i % 251);
 
 test('the files of the format\'s description', () => {
     assert.equal(text(decryptFile(oneChunk, { key })), hello);
-    assert.equal(decryptFile(empty, { key }).length, 0);
-    assert.equal(
-        text(decryptFile(withPassphrase, { passphrase: 'correct horse battery staple' })),
-        hello,
-    );
     assert.equal(needsPassphrase(oneChunk), false);
-    assert.equal(needsPassphrase(withPassphrase), true);
     assert.equal(text(decryptFile(bound, { key, bind: place })), hello);
     assert.equal(needsPassphrase(bound), false);
     assert.equal(text(decryptFile(boundToLong, { key, bind: longPlace })), hello);
@@ -209,29 +188,21 @@ test('files that are bound to a place', async () => {
 });
 
 test('files of all algorithms and lengths, in pieces of all lengths', async () => {
-    for (const algorithm of ALGORITHMS) {
-        for (const length of [0, 1, 1023, 1024, 1025, 2048, 5000]) {
-            const plain = noise(length);
-            const options = { key, algorithm, chunkSize: 1024 };
-            const { whole, pieces } = await through(
-                encryptStream(options),
-                plain,
-                [1, 1000, 7, 3000, 1024],
-            );
-            assert.equal(whole.length, encryptedLength(length, 1024));
-            assert(
-                pieces.every((piece) => piece.length <= 1024 + 36),
-                'a chunk comes out as soon as it can',
-            );
-            assert(Buffer.compare(decryptFile(whole, { key }), plain) === 0);
-            for (const lengths of [[1], [128, 4, 1056], [1, 1000, 7, 3000, 1024], [100_000]]) {
-                const { whole: back } = await through(decryptStream({ key }), whole, lengths);
-                assert(Buffer.compare(back, plain) === 0);
-            }
-            const file = encryptFile(plain, options);
-            assert.notEqual(hex(file), hex(whole)); // another salt
-            assert(Buffer.compare(decryptFile(file, { key }), plain) === 0);
+    const some = [1, 0, 1000, 7, 3000, 1024];
+    for (const algorithm of ALGORITHMS) for (const length of [0, 1023, 1024, 5000]) {
+        const plain = noise(length);
+        const options = { key, algorithm, chunkSize: 1024 };
+        const { whole, pieces } = await through(encryptStream(options), plain, some);
+        assert.equal(whole.length, encryptedLength(length, 1024));
+        assert(pieces.every(({ length }) => length <= 1060), 'chunks come out one by one');
+        assert(Buffer.compare(decryptFile(whole, { key }), plain) === 0);
+        for (const lengths of [[1], [128, 4, 1056], some, [100_000]]) {
+            const { whole: back } = await through(decryptStream({ key }), whole, lengths);
+            assert(Buffer.compare(back, plain) === 0);
         }
+        const file = encryptFile(plain, options);
+        assert.notEqual(hex(file), hex(whole)); // another salt
+        assert(Buffer.compare(decryptFile(file, { key }), plain) === 0);
     }
 });
 
@@ -250,78 +221,36 @@ test('chunks of the usual and of the largest size', async () => {
     }
 });
 
-test('every way to cut a file, and every bit of it', () => {
+// answers.test.mjs has files of every kind.
+test('a file for each code', () => {
     const file = encryptFile(noise(1500), { key, chunkSize: 1024 });
-    for (let length = 0; length < file.length; length++) {
-        assert.equal(
-            code(() => decryptFile(file.subarray(0, length), { key })),
-            'TRUNCATED',
-            `${length} bytes`,
-        );
-    }
-    for (let bit = 0; bit < 8 * file.length; bit += bit < 8 * 132 ? 1 : 37) {
-        const changed = file.slice();
-        changed[bit >> 3] ^= 1 << (bit & 7);
-        const at = bit >> 3;
-        const expected =
-            at < 4
-                ? ['NOT_PALLADION']
-                : at < 128
-                  ? ['HEADER_DAMAGED']
-                  : ['DAMAGED', 'TRUNCATED', 'TRAILING_DATA'];
-        const got = code(() => decryptFile(changed, { key }));
-        assert(expected.includes(got), `byte ${at}: ${got}`);
-    }
-    for (const more of [1, 4, 500]) {
-        const longer = new Uint8Array(file.length + more);
-        longer.set(file);
-        assert.equal(code(() => decryptFile(longer, { key })), 'TRAILING_DATA');
-    }
+    const changed = (at, byte) => {
+        const copy = file.slice();
+        copy[at] ^= byte;
+        if (at >= 8) copy.set(createHash('sha256').update(copy.subarray(0, 96)).digest(), 96);
+        return copy;
+    };
+    for (const [input, expected] of [
+        [bytes('text'), 'NOT_PALLADION'],
+        [file.subarray(0, 127), 'TRUNCATED'],
+        [changed(5, 1), 'HEADER_DAMAGED'],
+        [changed(8, 3), 'UNSUPPORTED_VERSION'],
+        [changed(9, 2), 'UNSUPPORTED_HEADER'],
+        [changed(500, 1), 'DAMAGED'],
+        [Uint8Array.of(...file, 1), 'TRAILING_DATA'],
+    ])
+        assert.equal(code(() => decryptFile(input, { key })), expected);
     assert.equal(code(() => decryptFile(file, { key: new Uint8Array(32) })), 'WRONG_KEY');
     assert.equal(code(() => decryptFile(file, { passphrase: 'x' })), 'NEEDS_KEY');
-    assert.equal(code(() => decryptFile(bytes('text'), { key })), 'NOT_PALLADION');
     const error = failure(() => decryptFile(file.subarray(0, 1200), { key }));
     assert.match(error.message, /the file is truncated: it ends within chunk 1, after 1200 bytes/);
     assert.match(error.hint, /incomplete/);
-    // A later version of the format, with a correct checksum.
-    const later = file.slice();
-    later[8] = 2;
-    later.set(createHash('sha256').update(later.subarray(0, 96)).digest(), 96);
-    assert.equal(code(() => decryptFile(later, { key })), 'UNSUPPORTED_VERSION');
-    later[8] = 1;
-    later[9] = 7;
-    later.set(createHash('sha256').update(later.subarray(0, 96)).digest(), 96);
-    assert.equal(code(() => decryptFile(later, { key })), 'UNSUPPORTED_HEADER');
-});
-
-test('a stream gives a correct beginning before an error', async () => {
-    const plain = noise(5000);
-    const file = encryptFile(plain, { key, chunkSize: 1024 });
-    file[128 + 2 * (1024 + 36) + 50] ^= 1; // in the third chunk
-    const stream = new Blob([file]).stream().pipeThrough(decryptStream({ key }));
-    const pieces = [];
-    await assert.rejects(
-        async () => {
-            for await (const piece of stream) pieces.push(piece);
-        },
-        { code: 'DAMAGED', message: /chunk 2 \(at byte 2248\)/ },
-    );
-    assert(
-        Buffer.compare(
-            Buffer.concat(pieces),
-            plain.subarray(0, 2048).subarray(0, Buffer.concat(pieces).length),
-        ) === 0,
-    );
-    // Cut at the end of a chunk.
-    const cut = encryptFile(plain, { key, chunkSize: 1024 }).subarray(0, 128 + 1060);
-    await assert.rejects(through(decryptStream({ key }), cut, [1000]), { code: 'TRUNCATED' });
-    // A stream takes bytes, not strings.
-    await assert.rejects(through(encryptStream({ key }), ['text'], [1]), { code: 'WRONG_TYPE' });
 });
 
 test('passphrases', async () => {
     const file = encryptFile(bytes(hello), { passphrase: 'pässword', kdf: cheap });
     assert.equal(text(decryptFile(file, { passphrase: bytes('pässword') })), hello);
+    assert.equal(needsPassphrase(file), true);
     assert.equal(
         code(() => decryptFile(file, { passphrase: 'password' })),
         'WRONG_PASSPHRASE',
@@ -341,28 +270,20 @@ test('passphrases', async () => {
     );
     assert.equal(error.code, 'KDF_TOO_COSTLY');
     assert.match(error.message, /memory in KiB 64, at most 32 allowed/);
-    assert.equal(
-        code(() => encryptFile(bytes(hello), { passphrase: 'x', kdf: { memoryKiB: 7, lanes: 1 } })),
-        'WRONG_VALUE',
-    );
     // Nobody could decrypt these, or anybody could.
-    for (const kdf of [
-        { memoryKiB: 2 ** 20 + 1, passes: 1 },
-        { memoryKiB: 64, passes: 17, lanes: 1 },
-        { memoryKiB: 1024, lanes: 17 },
-        { memoryKiB: 2 ** 20, passes: 5 },
+    for (const [kdf, expected] of [
+        [{ memoryKiB: 7, lanes: 1 }, 'WRONG_VALUE'],
+        [{ memoryKiB: 2 ** 20 + 1, passes: 1 }, 'KDF_TOO_COSTLY'],
+        [{ memoryKiB: 64, passes: 17, lanes: 1 }, 'KDF_TOO_COSTLY'],
+        [{ memoryKiB: 1024, lanes: 17 }, 'KDF_TOO_COSTLY'],
+        [{ memoryKiB: 2 ** 20, passes: 5 }, 'KDF_TOO_COSTLY'],
     ])
-        assert.equal(
-            code(() => encryptStream({ passphrase: 'x', kdf })),
-            'KDF_TOO_COSTLY',
-        );
+        assert.equal(code(() => encryptStream({ passphrase: 'x', kdf })), expected);
+    const limits = { passes: 17 };
     const kdf = { memoryKiB: 64, passes: 17, lanes: 1 };
-    const costly = encryptFile(bytes(hello), { passphrase: 'x', kdf, limits: { passes: 17 } });
+    const costly = encryptFile(bytes(hello), { passphrase: 'x', kdf, limits });
     assert.equal(code(() => decryptFile(costly, { passphrase: 'x' })), 'KDF_TOO_COSTLY');
-    assert.equal(
-        text(decryptFile(costly, { passphrase: 'x', limits: { passes: 17 } })),
-        hello,
-    );
+    assert.equal(text(decryptFile(costly, { passphrase: 'x', limits })), hello);
     for (const passphrase of ['', new Uint8Array(0)]) {
         assert.equal(code(() => encryptFile(bytes(hello), { passphrase })), 'WRONG_LENGTH');
         assert.equal(code(() => encryptStream({ passphrase })), 'WRONG_LENGTH');
@@ -419,8 +340,8 @@ test('several keys and passphrases', async () => {
     const both = { key: old, passphrase: 'x' };
     for (const secrets of [{ key: [old] }, { passphrase: ['x', 'y'] }, both])
         assert.equal(code(() => encryptFile(bytes(hello), secrets)), 'WRONG_TYPE');
-    assert.match(failure(() => encryptFile(empty, { key: keys })).hint, /new key alone/);
-    assert.match(failure(() => encryptFile(empty, { key: [1, 2] })).hint, /Uint8Array.from/);
+    assert.match(failure(() => encryptFile(file, { key: keys })).hint, /new key alone/);
+    assert.match(failure(() => encryptFile(file, { key: [1, 2] })).hint, /Uint8Array.from/);
 });
 
 test('functions that return promises', async () => {
@@ -476,6 +397,7 @@ test('Argon2id runs on another thread', { skip: threads }, async () => {
     for (const call of [
         () => encryptFileAsync(plain, options),
         () => decryptFileAsync(file, { passphrase: 'x' }),
+        async () => (await openFile(file, { passphrase: 'x' })).close(),
     ]) {
         let settled = false;
         const promise = call().finally(() => (settled = true));
@@ -531,45 +453,33 @@ test('keys', () => {
     assert.deepEqual(parseKey(`# a comment\n\n${keyFile}`), made);
     assert.deepEqual(parseKey(`\uFEFF${keyFile}`), made);
     assert.deepEqual(parseKey(keyFile.replaceAll('\n', '\r\n')), made);
-    assert.equal(
-        text(decryptFile(encryptFile(bytes(hello), { key: keyFile }), { key: made })),
-        hello,
-    );
-    assert.equal(
-        code(() => parseKey('ssh-rsa AAAA')),
-        'NO_KEY',
-    );
-    assert.equal(
-        code(() => parseKey(keyFile + keyFile)),
-        'NOT_ONE_KEY',
-    );
-    assert.equal(
-        code(() => parseKey('palladion-key-1:xyz')),
-        'KEY_NOT_HEX',
-    );
+    const file = encryptFile(bytes(hello), { key: keyFile });
+    assert.equal(text(decryptFile(file, { key: made })), hello);
     const other = keyFile[20] === '0' ? '1' : '0';
-    assert.equal(
-        code(() => parseKey(keyFile.slice(0, 20) + other + keyFile.slice(21))),
-        'KEY_DAMAGED',
-    );
-    assert.equal(
-        code(() => parseKey(' '.repeat(1 << 20))),
-        'NO_KEY',
-    );
+    for (const [wrong, expected] of [
+        ['ssh-rsa AAAA', 'NO_KEY'],
+        [' '.repeat(1 << 20), 'NO_KEY'],
+        [keyFile + keyFile, 'NOT_ONE_KEY'],
+        ['palladion-key-1:xyz', 'KEY_NOT_HEX'],
+        [keyFile.slice(0, 20) + other + keyFile.slice(21), 'KEY_DAMAGED'],
+    ])
+        assert.equal(code(() => parseKey(wrong)), expected);
 });
 
 test('options that cannot be', () => {
-    assert.equal(code(() => encryptStream({})), 'WRONG_TYPE');
-    assert.equal(code(() => encryptStream()), 'WRONG_TYPE');
-    assert.equal(code(() => encryptStream({ key, passphrase: 'x' })), 'WRONG_TYPE');
-    assert.equal(code(() => encryptStream({ key: new Uint8Array(16) })), 'WRONG_LENGTH');
-    assert.equal(code(() => encryptStream({ key, chunkSize: 1000 })), 'WRONG_VALUE');
-    assert.equal(code(() => encryptStream({ key, chunkSize: 1500 })), 'WRONG_VALUE');
-    assert.equal(code(() => encryptStream({ key, chunkSize: 1 << 25 })), 'WRONG_VALUE');
-    assert.equal(code(() => encryptStream({ key, algorithm: 'AES' })), 'UNKNOWN_ALGORITHM');
+    for (const [options, expected] of [
+        [{}, 'WRONG_TYPE'],
+        [undefined, 'WRONG_TYPE'],
+        [{ key, passphrase: 'x' }, 'WRONG_TYPE'],
+        [{ key: new Uint8Array(16) }, 'WRONG_LENGTH'],
+        [{ key, chunkSize: 1000 }, 'WRONG_VALUE'],
+        [{ key, chunkSize: 1 << 25 }, 'WRONG_VALUE'],
+        [{ key, algorithm: 'AES' }, 'UNKNOWN_ALGORITHM'],
+        [{ passphrase: 'x'.repeat(65537) }, 'WRONG_LENGTH'],
+    ])
+        assert.equal(code(() => encryptStream(options)), expected);
     assert.equal(code(() => encryptFile('text', { key })), 'WRONG_TYPE');
     assert.equal(code(() => decryptStream({ key: 5 })), 'WRONG_TYPE');
-    assert.equal(code(() => encryptStream({ passphrase: 'x'.repeat(65537) })), 'WRONG_LENGTH');
 });
 
 // This is slow and the same for all builds.
@@ -601,80 +511,34 @@ test(
             const path = (name) => join(folder, name);
             const palladion = (...words) =>
                 execFileSync(cli, words, { input: '', stdio: ['pipe', 'pipe', 'pipe'] });
+            const decrypt = (from, to, secret = ['-k', path('my.key')]) =>
+                palladion('decrypt', '-f', ...secret, '-o', path(to), path(from));
             palladion('keygen', '-o', path('my.key'));
             const keyFile = readFileSync(path('my.key'), 'utf8');
-            for (const [length, algorithm] of [
-                [0, 'AEGIS-128L'],
-                [100, 'AEGIS-256X4'],
-                [2_500_000, 'AEGIS-256X2'],
-            ]) {
+            for (const [length, algorithm] of [[0, 'AEGIS-128L'], [2_500_000, 'AEGIS-256X2']]) {
                 const plain = noise(length);
-                writeFileSync(
-                    path('ours.pld'),
-                    (await through(encryptStream({ key: keyFile, algorithm }), plain, [65_536]))
-                        .whole,
-                );
-                palladion(
-                    'decrypt',
-                    '-f',
-                    '-k',
-                    path('my.key'),
-                    '-o',
-                    path('ours'),
-                    path('ours.pld'),
-                );
+                const made = encryptStream({ key: keyFile, algorithm });
+                const { whole: ours } = await through(made, plain, [65_536]);
+                writeFileSync(path('ours.pld'), ours);
+                decrypt('ours.pld', 'ours');
                 assert(Buffer.compare(readFileSync(path('ours')), plain) === 0);
-                writeFileSync(path('theirs'), plain);
-                palladion(
-                    'encrypt',
-                    '-f',
-                    '-k',
-                    path('my.key'),
-                    '-o',
-                    path('theirs.pld'),
-                    path('theirs'),
-                );
-                const { whole } = await through(
-                    decryptStream({ key: keyFile }),
-                    readFileSync(path('theirs.pld')),
-                    [65_536],
-                );
+                palladion('encrypt', '-k', path('my.key'), '-fo', path('theirs'), path('ours'));
+                const theirs = readFileSync(path('theirs'));
+                const { whole } = await through(decryptStream({ key: keyFile }), theirs, [65_536]);
                 assert(Buffer.compare(whole, plain) === 0);
             }
             // Both report the same error for a damaged file.
             const file = encryptFile(noise(100), { key: keyFile });
             file[140] ^= 1;
             writeFileSync(path('damaged.pld'), file);
-            const refused = spawnSync(cli, [
-                'decrypt',
-                '-f',
-                '-k',
-                path('my.key'),
-                '-o',
-                path('damaged'),
-                path('damaged.pld'),
-            ]);
-            assert.notEqual(refused.status, 0);
-            assert(
-                String(refused.stderr).includes(
-                    failure(() => decryptFile(file, { key: keyFile })).message,
-                ),
-            );
+            const { message } = failure(() => decryptFile(file, { key: keyFile }));
+            assert.throws(() => decrypt('damaged.pld', 'damaged'), ({ stderr }) =>
+                String(stderr).includes(message));
             // Passphrases.
-            writeFileSync(path('passphrase'), 'correct horse battery staple\n', { mode: 0o600 });
-            writeFileSync(
-                path('ours.pld'),
-                encryptFile(bytes(hello), { passphrase: 'correct horse battery staple' }),
-            );
-            palladion(
-                'decrypt',
-                '-f',
-                '--passphrase-file',
-                path('passphrase'),
-                '-o',
-                path('ours'),
-                path('ours.pld'),
-            );
+            const passphrase = 'correct horse battery staple';
+            writeFileSync(path('passphrase'), `${passphrase}\n`, { mode: 0o600 });
+            writeFileSync(path('ours.pld'), encryptFile(bytes(hello), { passphrase }));
+            decrypt('ours.pld', 'ours', ['--passphrase-file', path('passphrase')]);
             assert.equal(readFileSync(path('ours'), 'utf8'), hello);
             // Files that are bound to a place.
             const bind = 'notes/café';

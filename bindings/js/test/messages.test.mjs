@@ -35,51 +35,18 @@ test('seal and open', () => {
             assert.equal(sealed.length, keyLength(algorithm) + 14 + tagLength);
             assert.equal(text(open(key, sealed, options)), 'attack at dawn');
             assert.notEqual(hex(seal(key, bytes('attack at dawn'), options)), hex(sealed));
-            assert.equal(
-                code(() => open(key, sealed, { ...options, ad: bytes('Header') })),
-                'VERIFICATION_FAILED',
-            );
-            assert.equal(
-                code(() => open(generateKey(algorithm), sealed, options)),
-                'VERIFICATION_FAILED',
-            );
-        }
-    }
-});
-
-test('every bit that is changed is noticed, and every byte that is missing', () => {
-    for (const algorithm of ALGORITHMS) {
-        const key = fill(1, keyLength(algorithm));
-        const cipher = new Cipher(key, { algorithm });
-        const ad = bytes('ad');
-        const sealed = cipher.seal(noise(37), { ad });
-        for (let bit = 0; bit < 8 * sealed.length; bit++) {
-            const changed = sealed.slice();
-            changed[bit >> 3] ^= 1 << (bit & 7);
-            assert.equal(
-                code(() => cipher.open(changed, { ad })),
-                'VERIFICATION_FAILED',
-                `${algorithm}, bit ${bit}`,
-            );
-        }
-        for (let length = 0; length < sealed.length; length++) {
-            assert.equal(
-                code(() => cipher.open(sealed.subarray(0, length), { ad })),
-                'VERIFICATION_FAILED',
-            );
-        }
-        for (let bit = 0; bit < 8 * key.length; bit++) {
-            const changed = key.slice();
-            changed[bit >> 3] ^= 1 << (bit & 7);
-            assert.equal(
-                code(() => open(changed, sealed, { ad, algorithm })),
-                'VERIFICATION_FAILED',
-            );
-        }
-        for (let bit = 0; bit < 16; bit++) {
-            const changed = ad.slice();
-            changed[bit >> 3] ^= 1 << (bit & 7);
-            assert.equal(code(() => cipher.open(sealed, { ad: changed })), 'VERIFICATION_FAILED');
+            for (const [otherKey, other, ad] of [
+                [key, sealed, bytes('Header')],
+                [generateKey(algorithm), sealed, options.ad],
+                [key, sealed.map((byte, at) => (at === 40 ? byte ^ 1 : byte)), options.ad],
+                [key, sealed.subarray(1), options.ad],
+                [key, sealed.subarray(0, keyLength(algorithm) + tagLength - 1), options.ad],
+                [key, new Uint8Array(0), options.ad],
+            ])
+                assert.equal(
+                    code(() => open(otherKey, other, { ...options, ad })),
+                    'VERIFICATION_FAILED',
+                );
         }
     }
 });
@@ -156,21 +123,6 @@ test('in place, into another place, and into overlapping ones', () => {
                 'OVERLAP',
             );
         }
-    }
-    // The tag and the associated data lie in the output.
-    for (const size of [100, 5000]) {
-        const place = new Uint8Array(size);
-        const ad = noise(50, 2);
-        const { ciphertext, tag } = cipher.encryptDetached(nonce, noise(size), { ad });
-        place.set(tag);
-        place.set(ad, 32);
-        const options = { into: place, ad: place.subarray(32, 82) };
-        const back = cipher.decryptDetached(nonce, ciphertext, place.subarray(0, 32), options);
-        assert.deepEqual(back, noise(size));
-        place.set(ad, size - 50);
-        const into = { into: place, ad: place.subarray(size - 50) };
-        cipher.encryptDetached(nonce, noise(size), into);
-        assert.deepEqual(place, ciphertext);
     }
 });
 
@@ -256,78 +208,45 @@ test('keys and nonces are random, and as long as the algorithm wants', () => {
 });
 
 test('an error for a wrong type or length has the expected and the actual one', () => {
-    const key = new Uint8Array(32);
+    const [key, nonce, short] = [32, 32, 16].map((length) => new Uint8Array(length));
     const cipher = new Cipher(key);
-    const nonce = new Uint8Array(32);
-    const wrong = [
-        [
-            () => new Cipher(new Uint8Array(16)),
-            'WRONG_LENGTH',
-            /the key must have 32 bytes, but has 16/,
+    const wrong = {
+        WRONG_LENGTH: [
+            [() => new Cipher(short), /the key must have 32 bytes, but has 16/],
+            [() => new Cipher(key, { algorithm: 'AEGIS-128L' }), /16 bytes, but has 32/],
+            [() => new Cipher(key, { tagLength: 12 }), /16 or 32 bytes, not 12/],
+            [() => cipher.encrypt(short, key), /the nonce must have 32 bytes, but has 16/],
+            [() => cipher.encrypt(nonce, nonce, { into: key }), /must have 64 bytes, but has 32/],
+            [() => cipher.decryptDetached(nonce, nonce, short), /the tag must have 32 bytes/],
+            [() => mac(short, key), /the key must have 32 bytes, but has 16/],
+            [() => mac(key, key, { nonce: short }), /the nonce/],
+            [() => mac(key, key, { tagLength: 0 }), /tags have 16 or 32 bytes/],
         ],
-        [
-            () => new Cipher(key, { algorithm: 'AEGIS-128L' }),
-            'WRONG_LENGTH',
-            /the key must have 16 bytes, but has 32/,
+        WRONG_TYPE: [
+            [() => new Cipher('a key of 32 characters, or nearly'), /key must be .* not a string/],
+            [() => new Cipher(undefined), /not undefined/],
+            [() => new Cipher(null), /not null/],
+            [() => new Cipher([1, 2, 3]), /not a value of type Array/],
+            [() => new Cipher(32), /not a number/],
+            [() => cipher.seal('text'), /the message must be bytes/],
+            [() => cipher.seal(nonce, { ad: 'text' }), /the associated data must be bytes/],
+            [() => cipher.encrypt(nonce, nonce, { into: [] }), /must be a Uint8Array/],
+            [() => new KeyStream(key).read('8'), /the length must be a number/],
+            [() => new Encryptor(key, undefined), /the nonce must be bytes/],
         ],
-        [
-            () => new Cipher(key, { algorithm: 'AES-GCM' }),
-            'UNKNOWN_ALGORITHM',
-            /unknown algorithm "AES-GCM"; expected one of AEGIS-128L/,
+        WRONG_VALUE: [[() => new KeyStream(key).read(-1), /the length must be an integer/]],
+        UNKNOWN_ALGORITHM: [
+            [() => new Cipher(key, { algorithm: 'AES' }), /"AES"; expected one of AEGIS-128L/],
         ],
-        [() => new Cipher(key, { tagLength: 12 }), 'WRONG_LENGTH', /16 or 32 bytes, not 12/],
-        [
-            () => new Cipher('a key of 32 characters, or nearly'),
-            'WRONG_TYPE',
-            /the key must be bytes .* not a string/,
-        ],
-        [() => new Cipher(undefined), 'WRONG_TYPE', /not undefined/],
-        [() => new Cipher(null), 'WRONG_TYPE', /not null/],
-        [() => new Cipher([1, 2, 3]), 'WRONG_TYPE', /not a value of type Array/],
-        [() => new Cipher(32), 'WRONG_TYPE', /not a number/],
-        [
-            () => cipher.encrypt(new Uint8Array(12), new Uint8Array(1)),
-            'WRONG_LENGTH',
-            /the nonce must have 32 bytes, but has 12/,
-        ],
-        [() => cipher.seal('text'), 'WRONG_TYPE', /the message must be bytes/],
-        [
-            () => cipher.seal(nonce, { ad: 'text' }),
-            'WRONG_TYPE',
-            /the associated data must be bytes/,
-        ],
-        [
-            () => cipher.encrypt(nonce, nonce, { into: new Uint8Array(63) }),
-            'WRONG_LENGTH',
-            /must have 64 bytes, but has 63/,
-        ],
-        [() => cipher.encrypt(nonce, nonce, { into: [] }), 'WRONG_TYPE', /must be a Uint8Array/],
-        [
-            () => cipher.decryptDetached(nonce, nonce, new Uint8Array(16)),
-            'WRONG_LENGTH',
-            /the tag must have 32 bytes, but has 16/,
-        ],
-        [
-            () => cipher.decrypt(nonce, new Uint8Array(31)),
-            'VERIFICATION_FAILED',
-            /verification failed/,
-        ],
-        [
-            () => mac(new Uint8Array(31), key),
-            'WRONG_LENGTH',
-            /the key must have 32 bytes, but has 31/,
-        ],
-        [() => mac(key, key, { nonce: new Uint8Array(16) }), 'WRONG_LENGTH', /the nonce/],
-        [() => mac(key, key, { tagLength: 0 }), 'WRONG_LENGTH', /tags have 16 or 32 bytes/],
-        [() => new KeyStream(key).read(-1), 'WRONG_VALUE', /the length must be an integer/],
-        [() => new KeyStream(key).read('8'), 'WRONG_TYPE', /the length must be a number/],
-        [() => new Encryptor(key, undefined), 'WRONG_TYPE', /the nonce must be bytes/],
-    ];
-    for (const [call, expected, message] of wrong) {
-        const error = failure(call);
-        assert.equal(error.code, expected, String(call));
-        assert.match(error.message, message);
-        assert.equal(error.name, 'PalladionError');
+        VERIFICATION_FAILED: [[() => cipher.decrypt(nonce, new Uint8Array(31)), /failed/]],
+    };
+    for (const [expected, calls] of Object.entries(wrong)) {
+        for (const [call, message] of calls) {
+            const error = failure(call);
+            assert.equal(error.code, expected, String(call));
+            assert.match(error.message, message);
+            assert.equal(error.name, 'PalladionError');
+        }
     }
     assert.match(failure(() => cipher.seal('text')).hint, /TextEncoder/);
 });

@@ -34,19 +34,12 @@ for (const [algorithm, file] of Object.entries(variants)) {
                     const tag = unhex(tagHex);
                     const cipher = new Cipher(key, { algorithm, tagLength: tag.length });
                     assert.equal(hex(cipher.encrypt(nonce, message, { ad })), expected + tagHex);
-                    assert.deepEqual(
-                        cipher.decrypt(nonce, unhex(expected + tagHex), { ad }),
-                        message,
-                    );
+                    const sealed = unhex(expected + tagHex);
+                    assert.deepEqual(cipher.decrypt(nonce, sealed, { ad }), message);
                     const detached = cipher.encryptDetached(nonce, message, { ad });
-                    assert.equal(
-                        hex(detached.ciphertext) + ' ' + hex(detached.tag),
-                        `${expected} ${tagHex}`,
-                    );
-                    assert.deepEqual(
-                        cipher.decryptDetached(nonce, detached.ciphertext, tag, { ad }),
-                        message,
-                    );
+                    const { ciphertext: made } = detached;
+                    assert.equal(`${hex(made)} ${hex(detached.tag)}`, `${expected} ${tagHex}`);
+                    assert.deepEqual(cipher.decryptDetached(nonce, made, tag, { ad }), message);
                     const place = message.slice();
                     assert.equal(hex(cipher.encryptInPlace(nonce, place, { ad })), tagHex);
                     assert.equal(hex(place), expected);
@@ -98,28 +91,3 @@ for (const [algorithm, file] of Object.entries(variants)) {
         assert(tags > 100 && macs > 100, `${tags} tags, ${macs} MACs`);
     });
 }
-
-// RFC 10032, appendix A.2 and A.5: the first vectors of AEGIS-128L and of AEGIS-256.
-test('vectors: RFC 10032', () => {
-    const key128 = unhex('10010000000000000000000000000000');
-    const nonce128 = unhex('10000200000000000000000000000000');
-    const short = new Cipher(key128, { algorithm: 'AEGIS-128L', tagLength: 16 });
-    const long = new Cipher(key128, { algorithm: 'AEGIS-128L' });
-    const one = new Uint8Array(16);
-    assert.equal(
-        hex(short.encrypt(nonce128, one)),
-        'c1c0e58bd913006feba00f4b3cc3594e' + 'abe0ece80c24868a226a35d16bdae37a',
-    );
-    assert.equal(
-        hex(long.encrypt(nonce128, one)),
-        'c1c0e58bd913006feba00f4b3cc3594e' +
-            '25835bfbb21632176cf03840687cb968cace4617af1bd0f7d064c639a5c79ee4',
-    );
-    const key256 = unhex('1001' + '0'.repeat(60));
-    const nonce256 = unhex('100002' + '0'.repeat(58));
-    const aegis256 = new Cipher(key256, { algorithm: 'AEGIS-256', tagLength: 16 });
-    assert.equal(
-        hex(aegis256.encrypt(nonce256, one)),
-        '754fc3d8c973246dcc6d741412a4b236' + '3fe91994768b332ed7f570a19ec5896e',
-    );
-});

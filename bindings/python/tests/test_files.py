@@ -45,46 +45,34 @@ def opened(content: bytes, **options: Any) -> bytes:
 
 
 def test_round_trips(tmp_path: pathlib.Path, algorithm: str) -> None:
-    for size in (0, 1, 1023, 1024, 1025, 100_000):
-        content = text(size)
-        source, target, back = tmp_path / "source", tmp_path / "target", tmp_path / "back"
+    source, target, back = (tmp_path / name for name in ("source", "target", "back"))
+    options: dict[str, Any] = {"key": KEY, "overwrite": True}
+    for size in (0, 1024, 100_000):
+        content, done = text(size), list[int]()
         source.write_bytes(content)
-        done: list[int] = []
-        n = files.encrypt_file(
-            source,
-            target,
-            key=KEY,
-            algorithm=algorithm,
-            chunk_size=1024,
-            overwrite=True,
-            progress=done.append,
-        )
-        assert n == size and done[-1] == size and done == sorted(done)
+        new = {**options, "algorithm": algorithm, "chunk_size": 1024, "progress": done.append}
+        assert files.encrypt_file(source, target, **new) == size
+        assert done[-1] == size and done == sorted(done)
         assert target.stat().st_size == 128 + size + 36 * max(1, -(-size // 1024))
-        assert files.decrypt_file(target, str(back), key=KEY, overwrite=True, threads=1) == size
-        assert back.read_bytes() == content
-        assert opened(target.read_bytes()) == content
+        assert files.decrypt_file(target, str(back), threads=1, **options) == size
+        assert back.read_bytes() == opened(target.read_bytes()) == content
         with files.open(target, key=KEY) as file:
             assert file.read() == content
-        assert sorted(os.listdir(tmp_path)) == ["back", "source", "target"]
+    assert sorted(os.listdir(tmp_path)) == ["back", "source", "target"]
 
 
 def test_pieces(tmp_path: pathlib.Path) -> None:
     content, path = text(50_000), tmp_path / "file"
     with files.open(path, "wb", key=KEY, chunk_size=1024) as file:
-        assert not path.exists()
         for start in range(0, len(content), 777):
             assert file.write(content[start : start + 777]) == len(content[start : start + 777])
         assert not path.exists()
     with files.open(path, "rb", key=KEY) as file:
         assert file.readable() and file.seekable() and not file.writable()
-        assert file.read(10) == content[:10]
-        assert b"".join(iter(lambda: file.read(999), b"")) == content[10:]
+        assert b"".join(iter(lambda: file.read(999), b"")) == content
         for read in (file.read, file.read1, file.raw.read):  # type: ignore[attr-defined]
             file.seek(49_990)
             assert read(1 << 40) == content[49_990:]
-    with pytest.raises(ValueError, match="closed"):
-        file.read()
     for encoding in ("utf-8", "utf-16", "utf-32"):
         with files.open(path, "wt", key=KEY, encoding=encoding, newline="\n") as lines:
             lines.write("Grüße\nund mehr\n")
@@ -146,39 +134,31 @@ def test_passphrases() -> None:
         opened(made, key=None)
     with pytest.raises(ValueError, match="32 bytes, but has 16"):
         opened(made, key=bytes(16))
-    for kdf in ((7, 1, 1), (64, 0, 1), (64, 1, 0)):
-        with pytest.raises(ValueError, match="kdf"):
-            sealed(b"", key=None, passphrase="x", kdf=kdf)
-    for chunk_size in (0, 512, 1025, 1 << 25):
-        with pytest.raises(ValueError, match="power of two"):
-            sealed(b"", chunk_size=chunk_size)
+    with pytest.raises(ValueError, match="power of two"):
+        sealed(b"", chunk_size=1025)
 
 
 def test_costs_that_the_caller_allows(tmp_path: pathlib.Path) -> None:
     """Like --max-kdf-memory of the command: any costs, with the work of four passes."""
-    path, back = tmp_path / "file", tmp_path / "back"
-    secret: dict[str, Any] = {"passphrase": "x"}
-    path.write_bytes(sealed(b"text", key=None, kdf=(64, 17, 1), **secret))
+    path = tmp_path / "file"
+    path.write_bytes(sealed(b"text", key=None, kdf=(64, 17, 1), passphrase="x"))
 
-    def read(limit: int | None) -> None:
-        secret["max_kdf_memory"] = limit
-        with files.open(path, **secret) as file:
-            assert file.read() == b"text"
-        with files.DecryptReader(io.BytesIO(path.read_bytes()), **secret) as file:
-            assert file.read() == b"text"
-        assert files.decrypt_file(path, back, overwrite=True, **secret) == 4
+    def read(limit: int | None) -> bytes:
+        with files.open(path, passphrase="x", max_kdf_memory=limit) as file:
+            return file.read()
 
-    for limit in (None, 63, 271):
-        for work in (read, lambda limit: files.decrypt_file(path, back, **secret)):
+    for work in (read, lambda limit: opened(path.read_bytes(), **secret, max_kdf_memory=limit)):
+        secret: dict[str, Any] = {"key": None, "passphrase": "x"}
+        for limit in (None, 271):
             with pytest.raises(files.TooCostlyError):
                 work(limit)
-    read(272)  # 64 * 17 = 272 * 4
-    for wrong in (-1, 1 << 32):
-        with pytest.raises(ValueError, match=f"max_kdf_memory must be .*, not {wrong}"):
-            read(wrong)
-    for wrong in (65536, (64, 1), (-1, 1, 1), (8, 1, 2)):
+        assert work(272) == b"text"  # 64 * 17 = 272 * 4
+        for wrong in (-1, 1 << 32):
+            with pytest.raises(ValueError, match=f"max_kdf_memory must be .*, not {wrong}"):
+                work(wrong)
+    for kdf in (65536, (64, 1), (-1, 1, 1), (64, 0, 1), (8, 1, 2)):
         with pytest.raises((TypeError, ValueError), match="kdf must be"):
-            sealed(b"text", key=None, kdf=wrong, passphrase="x")
+            sealed(b"text", key=None, kdf=kdf, passphrase="x")
 
 
 def test_errors_name_the_file(tmp_path: pathlib.Path) -> None:
@@ -256,22 +236,15 @@ def test_too_little_memory() -> None:
 
 
 def test_paths(tmp_path: pathlib.Path) -> None:
+    """test_output.py has what is refused."""
     source, target = tmp_path / "source", tmp_path / "target"
-    with pytest.raises(FileNotFoundError):
-        files.encrypt_file(source, target, key=KEY)
     source.write_bytes(b"text")
-    with pytest.raises(FileNotFoundError):
-        files.encrypt_file(source, tmp_path / "none" / "target", key=KEY)
-    with pytest.raises(ValueError, match="same file"):
-        files.encrypt_file(source, source, key=KEY, overwrite=True)
     target.write_bytes(b"old")
     with pytest.raises(FileExistsError):
         files.encrypt_file(source, target, key=KEY)
     with pytest.raises(files.NotPalladionError):
         files.decrypt_file(source, target, key=KEY, overwrite=True)
-    assert target.read_bytes() == b"old"
-    files.encrypt_file(source, target, key=KEY, overwrite=True)
-    assert sorted(os.listdir(tmp_path)) == ["source", "target"]
+    assert target.read_bytes() == b"old" and len(os.listdir(tmp_path)) == 2
     names = [os.fsencode(tmp_path / name) for name in ("source", "target", "key")]
     files.save_key(names[2], KEY)
     files.encrypt_file(names[0], names[1], key_file=names[2], overwrite=True)
@@ -305,10 +278,7 @@ def test_key_files(tmp_path: pathlib.Path) -> None:
         b"": "no line begins",
         b"palladion-key-1:00": "64 hexadecimal digits",
         b"ssh-rsa": "not a Palladion key",
-        KEY[::-1] + b"\xff": "not a Palladion key",
         text.encode("utf-16"): "save it as UTF-8",
-        text.encode("utf-16-be"): "as UTF-8",
-        b"\xff\xfe": "save it as UTF-8",
         b"# " + bytes(100_000): "longer than 64 KiB",
     }.items():
         path.write_bytes(wrong)
@@ -348,15 +318,14 @@ def test_key_files_of_others(tmp_path: pathlib.Path) -> None:
 
 
 def test_key_file_instead_of_key(tmp_path: pathlib.Path) -> None:
-    path, plain, sealed = tmp_path / "my.key", tmp_path / "plain", tmp_path / "sealed"
+    path, plain, sealed = (str(tmp_path / name) for name in ("my.key", "plain", "sealed"))
     files.save_key(path, KEY)
-    plain.write_bytes(b"text")
+    pathlib.Path(plain).write_bytes(b"text")
     files.encrypt_file(plain, sealed, key_file=path)
     back = io.BytesIO()
-    files.decrypt_file(sealed, back, key_file=str(path))
-    assert back.getvalue() == b"text"
+    files.decrypt_file(sealed, back, key_file=path)
     with files.open(sealed, key=KEY) as file:
-        assert file.read() == b"text"
+        assert file.read() == back.getvalue() == b"text"
     with files.open(sealed, "wb", key_file=path) as file:
         file.write(b"more")
     with files.open(sealed, "rt", key_file=path) as file:
@@ -392,9 +361,6 @@ def test_several_secrets(tmp_path: pathlib.Path) -> None:
         assert files.DecryptReader(io.BytesIO(made), **each).read() == b"text"
         with files.open(path, "rt", **each) as file:
             assert file.read() == "text"
-        wrong_kind = (files.NeedsPassphraseError, files.WrongPassphraseError)["passphrase" in each]
-        with pytest.raises(wrong_kind):
-            opened(of_passphrase, **{"key": None, **each})
     for passphrases in ("old", ["new", b"old"]):
         assert opened(of_passphrase, key=[new, old], passphrase=passphrases) == b"text"
     with pytest.raises(files.WrongKeyError, match="the other keys"):
@@ -564,22 +530,10 @@ def test_key_slots(tmp_path: pathlib.Path) -> None:
         for each in ({"key": other, "slots": True}, {"key": None, "slots": theirs.decrypt}):
             with pytest.raises(files.NoSlotError, match="other secrets"):
                 opened(made, **each)
-        # The head is damaged: what can seek reads the copy at the end.
-        damaged = bytearray(made)
-        damaged[200] ^= 1
-        assert files.DecryptReader(io.BytesIO(damaged), key=one, slots=True).readall() == content
-        with pytest.raises(files.DamagedError):
-            opened(damaged, key=one, slots=True)
         damaged = bytearray(made)
         damaged[-1] ^= 1
         with pytest.warns(RuntimeWarning, match="second copy .* is damaged"):
             assert opened(damaged, key=one, slots=True) == content
-        cut = io.BytesIO(made)
-        reader = files.DecryptReader(cut, key=one, slots=True)
-        cut.truncate(4096 + 3 * 1060)
-        with pytest.raises(files.TruncatedError) as truncated:
-            reader.readall()
-        assert truncated.value.chunk == 3
     # Functions are called by the thread that called.
     assert ours.threads | theirs.threads == {threading.get_ident()}
     # Files without slots open all the same.

@@ -131,10 +131,6 @@ def test_urls(tmp_path: pathlib.Path) -> None:
         file.write(b"text")
     assert is_complete((tmp_path / "new" / "notes").read_bytes())
     # Below a cache.
-    with fsspec.open(
-        f"simplecache::palladion::file://{tmp_path}/new/notes", palladion={"key": KEY}
-    ) as file:
-        assert file.read() == b"text"
     for cache in ("simplecache", "filecache", "blockcache"):
         with fsspec.open(f"{cache}::palladion::file://{tmp_path}/notes", palladion={"key": KEY}) as file:
             assert file.read() == "Grüße\n".encode()
@@ -495,25 +491,6 @@ def test_threads() -> None:
     assert not wrong
 
 
-def test_damage() -> None:
-    """test_answers.py has files of every kind."""
-    below = Memory()
-    fs = PalladionFileSystem(below, key=KEY, chunk_size=CHUNK)
-    content = text(5 * CHUNK)
-    fs.pipe_file("file", content)
-    whole = below.cat_file("file")
-    below.pipe_file("file", whole[:2000] + bytes([whole[2000] ^ 1]) + whole[2001:])
-    with fs.open("file", cache_type="none") as file:
-        assert file.read(CHUNK) == content[:CHUNK]
-        with pytest.raises(files.DamagedError, match="file") as raised:
-            file.read(1)
-        assert raised.value.chunk == 1 and raised.value.filename == "/file"
-        file.seek(2 * CHUNK)
-        assert file.read() == content[2 * CHUNK :]
-    with pytest.raises(files.WrongKeyError, match="file"):
-        PalladionFileSystem(below, key=bytes(32)).open("file")
-
-
 # Writing
 
 
@@ -804,18 +781,14 @@ def test_key_files(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> N
         PalladionFileSystem(fs.fs, key=KEY).open("secret")
     with pytest.raises(TypeError, match="pass one of"):
         PalladionFileSystem(fs.fs, key=KEY, passphrase="x")
-    for wrong, error, text in (
-        ({"chunk_size": 1000}, ValueError, "power of two"),
-        ({"algorithm": "AES"}, ValueError, "unknown algorithm"),
-        ({"kdf": 65536}, TypeError, "kdf must be .*, not 65536"),
-        ({"kdf": (-1, 3, 4)}, ValueError, "kdf must be"),
-        ({"max_kdf_memory": -1}, ValueError, "max_kdf_memory must be .*, not -1"),
+    for wrong, text in (
+        ({"chunk_size": 1000}, "power of two"),
+        ({"algorithm": "AES"}, "unknown algorithm"),
+        ({"kdf": (-1, 3, 4)}, "kdf must be"),
+        ({"max_kdf_memory": -1}, "max_kdf_memory must be .*, not -1"),
     ):
-        with pytest.raises(error, match=text):
+        with pytest.raises(ValueError, match=text):
             PalladionFileSystem(fs.fs, key=KEY, **wrong)
-    local = PalladionFileSystem(LocalFileSystem(), key_file=key_file)
-    with pytest.raises(ValueError, match="same file"):
-        local.open(str(key_file), "wb")
 
 
 def test_change_of_keys(tmp_path: pathlib.Path) -> None:
@@ -1053,8 +1026,9 @@ def test_a_damaged_file_replaces_nothing(place: tuple[Any, str], tmp_path: pathl
     whole = fs.fs.cat_file(f"{folder}/file")
     fs.fs.pipe_file(f"{folder}/file", whole[:4000] + bytes([whole[4000] ^ 1]) + whole[4001:])
     for path in (f"{folder}/file", f"{folder}/none"):
-        with pytest.raises((files.DamagedError, FileNotFoundError)):
+        with pytest.raises((files.DamagedError, FileNotFoundError)) as raised:
             fs.get_file(path, str(target))
+        assert path in str(raised.value)
     assert target.read_bytes() == content and os.listdir(target.parent) == ["target"]
     with pytest.raises(files.DamagedError), open(target, "wb") as file:
         fs.get_file(f"{folder}/file", file)
@@ -1078,38 +1052,6 @@ def test_pandas(tmp_path: pathlib.Path) -> None:
         with chunks:
             assert sum(len(each) for each in chunks) == 1000
     assert (tmp_path / "t.csv").read_bytes()[1:4] == b"PLD"
-
-
-def test_parquet_needs_few_bytes() -> None:
-    pq = pytest.importorskip("pyarrow.parquet")
-    import pyarrow as pa
-
-    below, rows = Memory(), 200_000
-    fs = PalladionFileSystem(below, key=KEY, chunk_size=64 << 10)
-    table = pa.table({name: pa.array(range(rows)) for name in "abcdefgh"})
-    options = {"compression": "none", "use_dictionary": False}
-    with fs.open("/dir/table", "wb") as file:
-        pq.write_table(table, file, row_group_size=rows // 4, **options)
-    whole = below.size("/dir/table")
-    below.requests.clear()
-    with fs.open("/dir/table", cache_type="none") as file:
-        group = pq.ParquetFile(file).read_row_group(2, columns=["b"])
-        assert group["b"].to_pylist()[0] == rows // 2
-    assert sum(below.requests) < whole / 32 + 6 * (64 << 10), (sum(below.requests), whole)
-    # As a data set of pyarrow, through its own file system.
-    import pyarrow.dataset as ds
-
-    assert ds.dataset("/dir", filesystem=fs).to_table(columns=["c"])["c"].equals(table["c"])
-
-
-def test_polars(tmp_path: pathlib.Path) -> None:
-    pl = pytest.importorskip("polars")
-    frame = pl.DataFrame({"a": [1, 2, 3]})
-    url = f"palladion::file://{tmp_path}/t"
-    with fsspec.open(url, "wb", key=KEY) as file:
-        frame.write_parquet(file)
-    with fsspec.open(url, key=KEY) as file:
-        assert pl.read_parquet(file).equals(frame)
 
 
 def test_duckdb(tmp_path: pathlib.Path) -> None:
@@ -1226,12 +1168,3 @@ def test_s3(bucket: tuple[str, dict[str, Any]]) -> None:
     ]
     uploads = fs.fs.call_s3("list_multipart_uploads", Bucket="bucket")
     assert not uploads.get("Uploads")
-
-
-def test_pandas_on_s3(bucket: tuple[str, dict[str, Any]]) -> None:
-    pd = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    url, options = bucket
-    frame = pd.DataFrame({"a": range(100_000)})
-    frame.to_parquet(f"palladion::{url}/frame", storage_options=options)
-    assert pd.read_parquet(f"palladion::{url}/frame", storage_options=options).equals(frame)

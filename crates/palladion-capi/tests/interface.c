@@ -36,12 +36,12 @@ static void *all(void *nothing)
         FAILS(aegis_init());
     else
         CHECK(aegis_init() == 0 && errno == 0);
-    aegis128l_test(), aegis128l_test_pieces(), aegis128l_test_macs();
-    aegis128x2_test(), aegis128x2_test_pieces(), aegis128x2_test_macs();
-    aegis128x4_test(), aegis128x4_test_pieces(), aegis128x4_test_macs();
-    aegis256_test(), aegis256_test_pieces(), aegis256_test_macs();
-    aegis256x2_test(), aegis256x2_test_pieces(), aegis256x2_test_macs();
-    aegis256x4_test(), aegis256x4_test_pieces(), aegis256x4_test_macs();
+    aegis128l_test(), aegis128l_test_pieces();
+    aegis128x2_test(), aegis128x2_test_pieces();
+    aegis128x4_test(), aegis128x4_test_pieces();
+    aegis256_test(), aegis256_test_pieces();
+    aegis256x2_test(), aegis256x2_test_pieces();
+    aegis256x4_test(), aegis256x4_test_pieces();
     return NULL;
 }
 
