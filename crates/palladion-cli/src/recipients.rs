@@ -9,9 +9,9 @@ use palladion_recipients::{Error, Identity, Recipient, Recipients, is_slot, stan
 
 use crate::age::{Opener, SlotResult, failure, run_age};
 use crate::args::RecipientArgs;
-use crate::failure::{Failure, Result, for_each, is_secret, quoted, tell};
-use crate::input::{Input, check_one_of, is_standard_input};
-use crate::keys::{OwnSecret, Source, existing_default, peek, read_text};
+use crate::failure::{Failure, Result, is_secret, quoted, tell};
+use crate::input::{Input, is_standard_input};
+use crate::keys::{OwnSecret, Source, for_each_file, peek, read_text};
 use crate::values::Kind;
 use crate::{streams, terminal};
 
@@ -264,14 +264,8 @@ fn not_a_recipient(text: &str, error: &Error, [name, file]: [&str; 2]) -> Failur
 /// `recipient`.
 pub fn print(files: &[PathBuf]) -> Result<()> {
     let _hidden = terminal::Hidden;
-    let default = match files.is_empty() {
-        true => vec![existing_default(Kind::Identity, false)?],
-        false => Vec::new(),
-    };
-    for_each(files.iter().chain(&default), |path| {
-        check_one_of(files.len(), Some(path))?;
-        let mut source = Source::open(Some((Kind::Identity, Some(path))), false, false)?;
-        let OwnSecret::Identities(Opener::Identities(identities)) = source.secret()? else {
+    for_each_file(Kind::Identity, files, |path, secret| {
+        let OwnSecret::Identities(Opener::Identities(identities)) = secret else {
             return Err(Failure::new(format!("{} is a key that only age knows", quoted(path)))
                 .hint(
                     "for an SSH key, it is in the file beside it, FILE.pub, or use ssh-keygen -y \
