@@ -158,6 +158,7 @@ for module in pld pldage; do
             exit 1
         fi
         grep -q '^--- PASS' "$work/log" || { cat "$work/log"; exit 1; }
-        echo "passed, but for what t.TempDir does at the end"
     }
+    echo "$module: $(grep -c '^--- PASS' "$work/log") tests passed," \
+        "$(grep -c '^--- FAIL' "$work/log") but for what t.TempDir does at the end"
 done

@@ -288,16 +288,32 @@ fn keep_old(path: &Path) -> Result<()> {
 
 /// `fingerprint`.
 pub fn fingerprint(args: &FingerprintArgs) -> Result<()> {
-    let default =
-        if args.files.is_empty() { vec![existing_default(Kind::Key, false)?] } else { Vec::new() };
-    for_each(args.files.iter().chain(&default), |path| {
-        check_one_of(args.files.len(), Some(path))?;
-        let mut source = Source::open(Some((Kind::Key, Some(path))), false, false)?;
-        let OwnSecret::Key(key) = source.secret()? else {
+    for_each_file(Kind::Key, &args.files, &[], |path, secret| {
+        let OwnSecret::Key(key) = secret else {
             return Err(Failure::usage("only a key file has a fingerprint"));
         };
         streams::print(format!("{}  {}\n", key.fingerprint(), path.display()))
             .map_err(Failure::of_all_files)
+    })
+}
+
+/// Does the work for the secret in each of these files, or in the default file if none is named.
+/// Tries the passphrases for identity files.
+pub fn for_each_file(
+    kind: Kind,
+    files: &[PathBuf],
+    passphrases: &[Zeroizing<Vec<u8>>],
+    mut work: impl FnMut(&Path, &OwnSecret) -> Result<()>,
+) -> Result<()> {
+    if files.is_empty() {
+        let mut source = Source::open_default(kind, false, false)?.try_first(passphrases);
+        let path = source.path.clone().unwrap_or_default();
+        return work(&path, source.secret()?);
+    }
+    for_each(files, |path| {
+        check_one_of(files.len(), Some(path))?;
+        let source = Source::open(Some((kind, Some(path))), false, false)?;
+        work(path, source.try_first(passphrases).secret()?)
     })
 }
 
@@ -407,7 +423,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Opens the default file of a kind.
+    /// Opens the default file of a kind. If a variable names it, errors name the variable.
     pub fn open_default(kind: Kind, data_is_standard_input: bool, is_new: bool) -> Result<Self> {
         let path = existing_default(kind, is_new)?;
         let source = Self::open(Some((kind, Some(&path))), data_is_standard_input, is_new);
@@ -698,7 +714,7 @@ impl Source {
 }
 
 /// The default file of a key or an identity, if there is one.
-pub fn existing_default(kind: Kind, is_new: bool) -> Result<PathBuf> {
+fn existing_default(kind: Kind, is_new: bool) -> Result<PathBuf> {
     let path = default_file(kind)?;
     // Other errors are reported when it is opened.
     match fs::metadata(&path) {

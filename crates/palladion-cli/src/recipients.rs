@@ -9,9 +9,9 @@ use palladion_recipients::{Error, Identity, Recipient, Recipients, is_slot, stan
 
 use crate::age::{Opener, SlotResult, failure, run_age};
 use crate::args::RecipientArgs;
-use crate::failure::{Failure, Result, for_each, is_secret, note, quoted, tell};
-use crate::input::{Input, check_one_of, is_standard_input};
-use crate::keys::{OwnSecret, Source, existing_default, peek, read_text};
+use crate::failure::{Failure, Result, is_secret, note, quoted, tell};
+use crate::input::{Input, is_standard_input};
+use crate::keys::{OwnSecret, Source, for_each_file, peek, read_text};
 use crate::values::Kind;
 use crate::{streams, terminal};
 
@@ -284,15 +284,8 @@ pub fn print(files: &[PathBuf], passphrase_files: &[PathBuf]) -> Result<()> {
     let given = passphrase_files.iter().map(|path| Some((Kind::Passphrase, Some(&**path))));
     let sources = given.map(|given| Source::open(given, false, false)).collect::<Result<Vec<_>>>();
     let passphrases = Source::read_passphrases(&mut sources?)?;
-    let default = match files.is_empty() {
-        true => vec![existing_default(Kind::Identity, false)?],
-        false => Vec::new(),
-    };
-    for_each(files.iter().chain(&default), |path| {
-        check_one_of(files.len(), Some(path))?;
-        let source = Source::open(Some((Kind::Identity, Some(path))), false, false)?;
-        let mut source = source.try_first(&passphrases);
-        let OwnSecret::Identities(Opener::Identities(identities)) = source.secret()? else {
+    for_each_file(Kind::Identity, files, &passphrases, |path, secret| {
+        let OwnSecret::Identities(Opener::Identities(identities)) = secret else {
             return Err(Failure::new(format!("{} is a key that only age knows", quoted(path)))
                 .hint(
                     "for an SSH key, it is in the file beside it, FILE.pub, or use ssh-keygen -y \

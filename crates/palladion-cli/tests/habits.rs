@@ -224,6 +224,16 @@ fn default_key() {
     assert_eq!(run.status.code(), Some(2));
     let says = "PALLADION_KEY_FILE names a file that is not there: \"missing\"";
     assert!(run.stderr.contains(says), "{run:?}");
+    // Whatever the problem, and whatever the command.
+    for (variable, args) in [
+        ("PALLADION_KEY_FILE", &["encrypt", "in"][..]),
+        ("PALLADION_KEY_FILE", &["fingerprint"]),
+        ("PALLADION_IDENTITY_FILE", &["recipient"]),
+    ] {
+        let run = with(variable, "home", args);
+        let says = format!("\"home\" is a directory (from {variable})");
+        assert!(run.status.code() == Some(1) && run.stderr.contains(&says), "{run:?}");
+    }
     assert!(with("PALLADION_KEY_FILE", "new/key", &["keygen"]).status.success());
     assert_eq!(bench.read("new/key").len(), 99);
 

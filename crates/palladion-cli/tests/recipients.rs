@@ -400,19 +400,30 @@ fn an_identity_with_a_passphrase() {
     ];
     let shown = crate::habits::at_a_terminal(&bench, script, &dialog);
     assert!(shown.ends_with("same\r\n"), "{shown}");
-    assert!(bench.read("id").starts_with(b"age-encryption.org/v1\n-> scrypt "));
-    // Without a terminal.
-    let stderr = bench.fails(&["decrypt", "-i", "id", "-o", "new", "in.pld"], 1, "no terminal");
-    assert!(stderr.contains("use --passphrase-file FILE"), "{stderr}");
+}
+
+#[test]
+fn an_identity_with_a_passphrase_in_a_file() {
+    let bench = Bench::new();
+    bench.write("in", "a text");
     bench.write("passphrase", "open");
     bench.write("wrong", "Open");
     for name in ["passphrase", "wrong"] {
         chmod(&bench, name, 0o600);
     }
+    let keygen = ["keygen", "-q", "--identity", "--passphrase-file=passphrase", "-o", "id"];
+    bench.write("pub", bench.ok(&keygen));
+    chmod(&bench, "id", 0o644);
+    assert!(bench.read("id").starts_with(b"age-encryption.org/v1\n-> scrypt "));
+    bench.ok(&["encrypt", "-R", "pub", "in"]);
+    let stderr = bench.fails(&["decrypt", "-i", "id", "-o", "new", "in.pld"], 1, "no terminal");
+    assert!(stderr.contains("use --passphrase-file FILE"), "{stderr}");
     let file = |name| format!("--passphrase-file={name}");
     let decrypt = ["decrypt", "-q", "-i", "id", "-o", "-", "in.pld"];
     let with = |name| bench.run(&[&decrypt[..], &[&file(name)]].concat());
     assert_eq!(with("passphrase").stdout, b"a text");
+    let cat = ["cat", "-q", "-i", "id", "--passphrase-file=passphrase", "in.pld"];
+    assert_eq!(bench.ok(&cat), b"a text");
     let wrong = with("wrong");
     assert_eq!(wrong.status.code(), Some(3), "{wrong:?}");
     assert!(wrong.stderr.contains("\"id\": wrong passphrase"), "{wrong:?}");
@@ -420,14 +431,8 @@ fn an_identity_with_a_passphrase() {
     let encrypt = ["encrypt", "-i", "id", "--passphrase-file=passphrase", "in"];
     let stderr = bench.fails(&encrypt, 2, "does not open an identity file");
     assert!(stderr.contains("palladion recipient"), "{stderr}");
-    // The passphrase of a new identity, also from a file.
-    let keygen = ["keygen", "-q", "--identity", "-o", "new", "--passphrase-file=passphrase"];
-    let recipient = String::from_utf8(bench.ok(&keygen)).unwrap();
-    bench.ok(&["encrypt", "-f", "-r", recipient.trim_end(), "in"]);
-    let args = ["cat", "-q", "-i", "new", "--passphrase-file=passphrase", "in.pld"];
-    assert_eq!(bench.ok(&args), b"a text");
     // Before anyone is asked.
-    bench.fails(&["keygen", "--identity", "-p", "-o", "new"], 1, "already exists");
+    bench.fails(&["keygen", "--identity", "-p", "-o", "id"], 1, "already exists");
     let args = ["keygen", "--identity", "-p", "-o", "another"];
     assert!(bench.fails(&args, 1, "no terminal").contains("use --passphrase-file FILE"));
     // Another secret opens it, without a question.

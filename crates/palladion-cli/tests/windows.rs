@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::process::Stdio;
+use std::time::{Duration, SystemTime};
 
 use crate::common::{Bench, finish, text};
 
@@ -117,4 +118,57 @@ fn outputs_that_fail() {
     let mut stdin = child.stdin.take().unwrap();
     let _ = stdin.write_all(&text(3 << 20));
     assert!(finish(child).stderr.contains("cannot write standard output"));
+}
+
+/// What `trees.rs` tests on Unix, but for links and permissions.
+#[test]
+fn whole_directories() {
+    let bench = Bench::new();
+    let files = ["one", "a/two", "a/deep/three"];
+    fs::create_dir_all(bench.path("tree/a/deep")).unwrap();
+    fs::create_dir(bench.path("tree/empty")).unwrap();
+    for (at, name) in files.into_iter().enumerate() {
+        let name = format!("tree/{name}");
+        bench.write(&name, text(1000 * at));
+        let date = SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000 + at as u64);
+        let file = File::options().write(true).open(bench.path(&name)).unwrap();
+        file.set_modified(date).unwrap();
+    }
+    let are_the_same = || {
+        for name in files {
+            let [tree, back] =
+                ["tree", "back"].map(|folder| bench.read(&format!("{folder}/{name}")));
+            assert!(tree == back, "{name}");
+        }
+        for name in files.iter().chain(&[".", "a", "a/deep", "empty"]) {
+            let date = |folder| fs::metadata(bench.path(folder).join(name)).unwrap().modified();
+            assert_eq!(date("tree").unwrap(), date("back").unwrap(), "{name}");
+        }
+    };
+    let ends = |args: &str, counts: &str| {
+        let run = bench.run(&args.split(' ').collect::<Vec<_>>());
+        let says = format!("note: {counts}\n");
+        assert!(run.status.success() && run.stderr == says, "{args}: {run:?}");
+    };
+    ends("encrypt -k key --recursive tree -o sealed", "encrypted: 3");
+    ends("decrypt -k key --recursive sealed -o back", "decrypted: 3");
+    are_the_same();
+
+    let encrypt = "encrypt -k key --recursive tree -o sealed --skip-existing";
+    let decrypt = "decrypt -k key --recursive sealed -o back --skip-existing";
+    ends(encrypt, "encrypted: 0, up to date: 3");
+    bench.write("tree/a/two", "changed");
+    ends(encrypt, "encrypted: 1, up to date: 2");
+    ends(decrypt, "decrypted: 1, up to date: 2");
+    are_the_same();
+    for (out, message) in
+        [("TREE", "is both input and output"), (r"tree\new", "one is in the other")]
+    {
+        bench.fails(&["encrypt", "-k", "key", "--recursive", "tree", "-o", out], 2, message);
+    }
+
+    ends("encrypt -k key --recursive --rm tree", "encrypted: 3");
+    assert!(!bench.path("tree/one").exists() && bench.path("tree/one.pld").exists());
+    ends("decrypt -k key --recursive --rm tree", "decrypted: 3");
+    assert!(bench.read("tree/a/two") == b"changed" && !bench.path("tree/one.pld").exists());
 }

@@ -69,7 +69,9 @@ impl Bench {
 
     /// The program started, with a pipe on its standard input.
     pub fn spawn(&self, args: &[&str]) -> Child {
-        self.command(args).stdin(Stdio::piped()).spawn().unwrap()
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped());
+        start(command)
     }
 
     /// A shell that runs a script with the program as `$P`.
@@ -111,7 +113,7 @@ impl Bench {
     }
 
     pub fn run(&self, args: &[&str]) -> Run {
-        finish(self.command(args).spawn().unwrap())
+        finish(start(self.command(args)))
     }
 
     pub fn run_with_input(&self, args: &[&str], input: &[u8]) -> Run {
@@ -145,6 +147,18 @@ impl Bench {
         assert_eq!(self.names(), before, "{args:?}");
         run.stderr
     }
+}
+
+/// Starts a program. Wine sometimes fails to, before any of the program's code runs.
+pub fn start(mut command: Command) -> Child {
+    const ERROR_INTERNAL_ERROR: i32 = 1359;
+    for _ in 0..3 {
+        match command.spawn() {
+            Err(error) if cfg!(windows) && error.raw_os_error() == Some(ERROR_INTERNAL_ERROR) => {}
+            started => return started.unwrap(),
+        }
+    }
+    command.spawn().unwrap()
 }
 
 pub fn finish(mut child: Child) -> Run {
