@@ -32,7 +32,7 @@ Examples:
   palladion verify notes.txt.pld      check it, and write nothing
   palladion encrypt -p notes.txt      with a passphrase
   palladion encrypt -r age1… in.txt   for someone whose public key you have
-  tar -I \"palladion encrypt\" -cf photos.tar.pld photos
+  tar c photos | palladion encrypt -o photos.tar.pld
   tar -I \"palladion encrypt\" -xf photos.tar.pld
 
 Exit status:
@@ -365,7 +365,7 @@ Examples:
   palladion encrypt -o /media/backup/ *.jpg
   palladion encrypt --rm *.jpg
   palladion encrypt --recursive photos -o /media/backup/photos --skip-existing
-  tar c photos | palladion encrypt -k my.key > photos.tar.pld
+  tar c photos | palladion encrypt -k my.key -o photos.tar.pld
   tar -I \"palladion encrypt\" -xf photos.tar.pld
   pass show backup | palladion encrypt -k - notes.txt
   palladion encrypt -p --kdf-memory 1G notes.txt

@@ -158,10 +158,10 @@ impl Failure {
             Error::KdfMemory => "close other programs, or use a machine with more memory",
             // Without a whole header, nothing can be saved.
             Error::Truncated { chunk: Some(_), .. } | Error::Damaged { .. } => {
-                &format!("{usual}, or save what is intact: palladion decrypt --salvage -o OUT")
+                &format!("{usual}, or save what is intact: palladion decrypt --salvage -o OUT FILE")
             }
             Error::TrailingData { .. } => {
-                &format!("{usual}; palladion decrypt --salvage -o OUT writes the whole of it")
+                &format!("{usual}; palladion decrypt --salvage -o OUT FILE writes the whole of it")
             }
             _ => usual,
         };

@@ -735,7 +735,13 @@ fn existing_default(kind: Kind, is_new: bool) -> Result<PathBuf> {
                     "use -k KEYFILE, or -p for a passphrase; for a first key, run palladion keygen"
                 }
                 false => {
-                    &format!("name the {name} with -{} {option} or {variable}={option}", flag(kind))
+                    let hint = format!("name the {name} with -{} {option}", flag(kind));
+                    &match kind {
+                        Kind::Identity => format!(
+                            "{hint}; only those for whom it was encrypted have one that opens it"
+                        ),
+                        _ => format!("{hint} or {variable}={option}"),
+                    }
                 }
             };
             Err(Failure::usage(message).hint(hint))

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use palladion_file::slots::{Head, NewSlot, Plan, Rewrap, Slot, SlotKind};
 use palladion_file::{Error, KdfLimits, Keyring};
@@ -57,6 +57,9 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     // Who types a passphrase twice knows it.
     let mut keeps_user =
         args.add && !removes || args.repair || args.force || sources.iter().any(Source::is_typed);
+    if sources.iter().any(Source::is_typed) {
+        open_first(args, &mut ring, &limits)?;
+    }
     let mut new = Vec::with_capacity(sources.len());
     let secrets = sources.iter_mut().map(Source::secret).collect::<Result<_>>()?;
     for secret in OwnSecret::distinct(secrets) {
@@ -89,6 +92,25 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         );
     }
     result
+}
+
+/// Opens the first of the files that has key slots, so that nobody chooses a new passphrase for
+/// nothing, or before the old one.
+fn open_first(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()> {
+    let read = |path: &PathBuf| {
+        let file = slots::open(path)?;
+        slots::read(&file).map(|copies| (file, copies))
+    };
+    let Some((file, copies)) = args.files.iter().find_map(|path| read(path).ok()) else {
+        return for_each(&args.files, |path| read(path).map(drop));
+    };
+    let failed = |error| Failure::file(&error, &file.name, &file.name);
+    let sealed = Sealed::of_copies(&file.name, copies).map_err(failed)?;
+    ring.check(&sealed)?;
+    let head = sealed.head.as_ref();
+    ring.unlock(&sealed, &file.name, |keyring| {
+        head.map_or(Ok(()), |head| head.open(keyring, limits).map(drop))
+    })
 }
 
 struct Change<'a> {

@@ -161,9 +161,13 @@ pub fn read(file: &RandomAccess) -> Result<Copies> {
 /// Reads both copies of the slots of a file.
 fn read_both(file: &RandomAccess) -> Result<Copies> {
     copies(&file.file).map_err(|error| match error {
-        Error::UnsupportedHeader { field: "key source", value: 0 | 1 } => {
-            Failure::new(format!("{} has no key slots", file.name))
-                .hint("decrypt it, and encrypt it again with several keys or with --slots")
+        Error::UnsupportedHeader { field: "key source", value: value @ (0 | 1) } => {
+            let secret = if value == 0 { "key" } else { "passphrase" };
+            let message = format!("{} has no key slots: only one {secret} opens it", file.name);
+            Failure::new(message).hint(
+                "to change that, decrypt it, and encrypt it again with several secrets or with \
+                 --slots",
+            )
         }
         error => both_damaged(&file.file, Failure::file(&error, &file.name, "the output")),
     })

@@ -187,7 +187,7 @@ fn salvage() {
     assert!(!stderr.contains("--salvage"), "{stderr}");
     bench.write("damaged", [&sealed[..], b"more"].concat());
     let stderr = bench.fails(&["decrypt", "-k", "key", "-o", "new", "damaged"], 4, "data follows");
-    assert!(stderr.contains("--salvage -o OUT writes the whole of it"), "{stderr}");
+    assert!(stderr.contains("--salvage -o OUT FILE writes the whole of it"), "{stderr}");
     // Nothing to be had: the old output stays.
     let run = salvage(&sealed[..2000]);
     assert!(run.stderr.contains("error: \"damaged\": nothing is intact"), "{run:?}");
