@@ -71,6 +71,10 @@ function update(): void {
     go.textContent =
         (open ? 'Decrypt' : 'Encrypt') +
         (files.length > 1 ? ` ${count(selected().length)}` : '');
+    element('place-of-all').textContent =
+        selected().length > 1
+            ? 'All of these files have this place, so they can still be swapped with each other.'
+            : '';
     let said = '';
     if (files.length > 1) {
         if (!open && sealed > 0)
@@ -288,27 +292,24 @@ element('new-key').addEventListener('click', async () => {
 
 /** Shows the error of a field, or removes it. */
 function wrong(input: HTMLInputElement, text: string, focus = true): void {
-    const place = element(`${input.id}-wrong`);
-    place.textContent = text;
-    place.hidden = text === '';
-    if (text === '') {
-        input.removeAttribute('aria-invalid');
-        if (input !== keyInput) input.removeAttribute('aria-describedby');
-    } else {
+    const shows = element(`${input.id}-wrong`);
+    shows.textContent = text;
+    shows.hidden = text === '';
+    const described = input === keyInput || input === place ? [`${input.id}-said`] : [];
+    if (text === '') input.removeAttribute('aria-invalid');
+    else {
+        described.push(shows.id);
         input.setAttribute('aria-invalid', 'true');
-        input.setAttribute(
-            'aria-describedby',
-            input === keyInput ? `key-said ${place.id}` : place.id,
-        );
         if (focus) input.focus();
     }
+    if (described.length === 0) input.removeAttribute('aria-describedby');
+    else input.setAttribute('aria-describedby', described.join(' '));
 }
 
 function clearProblems(): void {
     problem.hidden = true;
     element('cancelled').hidden = true;
-    for (const input of [passphrase, again]) wrong(input, '');
-    wrong(keyInput, '');
+    for (const input of [passphrase, again, keyInput, place]) wrong(input, '');
 }
 
 function fail({ code, message, hint }: Failure): void {
@@ -606,6 +607,13 @@ async function start(): Promise<void> {
     const open = opens();
     const given = secret();
     if (given === undefined) return;
+    if (!open && place.value !== '' && place.value.trim() === '') {
+        showPlace();
+        return wrong(
+            place,
+            'These are only spaces. Type a text that can be seen, or leave this empty.',
+        );
+    }
     const using = { ...given, bind: place.value || undefined };
     const keyInUse = withKey() ? key : undefined;
 

@@ -170,8 +170,8 @@ test('files that are bound to a place', async () => {
         ['', 'WRONG_LENGTH', /^the place in the option "bind" must not be empty$/],
         [new Uint8Array(0), 'WRONG_LENGTH', /must not be empty/],
         ['x\udd11', 'WRONG_VALUE', /half of a character/],
-        [null, 'WRONG_TYPE', /"bind" must be .+ not null/],
-        [5, 'WRONG_TYPE', /"bind" must be .+ not a number/],
+        [null, 'WRONG_TYPE', /"bind" must be a string or bytes .+ not null/],
+        [5, 'WRONG_TYPE', /"bind" must be a string or bytes .+ not a number/],
     ]) {
         for (const call of [
             () => encryptFile(bytes(hello), { key, bind }),

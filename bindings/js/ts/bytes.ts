@@ -151,9 +151,9 @@ function typeHint(value: unknown, what: string): string | undefined {
 
 /**
  * Views an argument as bytes, without a copy. All arguments that are bytes pass through here. The
- * result is an ordinary Uint8Array.
+ * result is an ordinary Uint8Array. `other` says in the message what else the caller takes.
  */
-export function toBytes(value: BytesLike, what: string): Uint8Array {
+export function toBytes(value: BytesLike, what: string, other = ''): Uint8Array {
     let bytes;
     try {
         bytes = view(value);
@@ -165,7 +165,6 @@ export function toBytes(value: BytesLike, what: string): Uint8Array {
         );
     }
     if (bytes !== undefined) return bytes;
-    const other = what === 'passphrase' ? 'a string or ' : '';
     throw new PalladionError(
         'WRONG_TYPE',
         `the ${what} must be ${other}bytes (such as a Uint8Array), not ${describe(value)}`,

@@ -237,7 +237,7 @@ function textBytes(given: BytesLike | string, what: string, most: number): Uint8
         typeof given === 'string'
             ? // One character more is enough to see that it is too long.
               new TextEncoder().encode(given.slice(0, most + 1))
-            : toBytes(given, what);
+            : toBytes(given, what, 'a string or ');
     if (bytes.length > most) {
         throw new PalladionError('WRONG_LENGTH', `a ${what} must have at most ${most} bytes`);
     }

@@ -364,8 +364,7 @@ pub fn passphrase(object: &Bound<'_, PyAny>) -> PyResult<Passphrase> {
 /// Converts a place, which is a str, encoded as UTF-8, or bytes.
 fn place(bind: Option<Bound<'_, PyAny>>) -> PyResult<Option<Vec<u8>>> {
     let Some(object) = bind else { return Ok(None) };
-    let place = text_or_bytes("bind", &object, <[u8]>::to_vec);
-    let place = place.map_err(|error| about(object.py(), "bind", error))?;
+    let place = text_or_bytes("bind", &object, <[u8]>::to_vec)?;
     match place.is_empty() {
         true => Err(PyValueError::new_err(
             "bind is empty: expected at least 1 byte, or None for files that are not bound",
@@ -380,7 +379,11 @@ fn text_or_bytes<T>(
     make: impl FnOnce(&[u8]) -> T,
 ) -> PyResult<T> {
     let Ok(text) = object.cast::<PyString>() else {
-        return Ok(make(object.extract::<In<'_, '_>>()?.bytes()));
+        let bytes = object.extract::<In<'_, '_>>().map_err(|error| {
+            // Python's own error names neither the argument nor str.
+            about(object.py(), &format!("{what} must be a str or bytes"), error)
+        })?;
+        return Ok(make(bytes.bytes()));
     };
     // Python's own error would show a part of the text, which may be secret.
     let text = text.to_cow().map_err(|_| {

@@ -371,7 +371,7 @@ def test_several_secrets(tmp_path: pathlib.Path) -> None:
         ({"key": []}, ValueError, "list key is empty"),
         ({"key": [new, None]}, TypeError, r"key\[1\]: .*NoneType"),
         ({"key": [new, bytes(16)]}, ValueError, r"key\[1\]: .*32 bytes, but has 16"),
-        ({"passphrase": ["new", 5]}, TypeError, r"passphrase\[1\]: "),
+        ({"passphrase": ["new", 5]}, TypeError, r"passphrase\[1\]: .*a str or bytes: .*int"),
         ({"key_file": [new_file, tmp_path / "none"]}, FileNotFoundError, "none"),
         ({"key_file": [new_file, 5]}, TypeError, "int"),
     ]
@@ -482,9 +482,10 @@ def test_no_bind(secret: dict[str, Any], tmp_path: pathlib.Path) -> None:
     for bind, error, message in (
         ("", ValueError, "bind is empty"),
         (b"", ValueError, "bind is empty"),
-        (5, TypeError, "bind: .*bytes-like"),
-        (["a"], TypeError, "bind: .*bytes-like"),
-        (True, TypeError, "bind: .*bytes-like"),
+        (5, TypeError, "bind must be a str or bytes: .*int"),
+        (["a"], TypeError, "bind must be a str or bytes: .*list"),
+        (tmp_path, TypeError, "bind must be a str or bytes: .*Path"),
+        (True, TypeError, "bind must be a str or bytes: .*bool"),
         ("\udc80", ValueError, "bind has a surrogate.* pass it as bytes"),
     ):
         with pytest.raises(error, match=message):

@@ -884,14 +884,17 @@ def test_bind_to_path(kind: str, place: tuple[Any, str], tmp_path: pathlib.Path)
     read = {kind: secrets[kind]}
     for path, bind in ((two, name), (f"{folder}/caf\xe9/three", "caf\xe9/three")):
         files.decrypt_file(io.BytesIO(below.cat_file(path)), io.BytesIO(), **read, bind=bind)
-    with pytest.raises(files.WrongPlaceError):
+    said = "another place: .*; the place of this path is bind='caf\xe9/two'"
+    with pytest.raises(files.WrongPlaceError, match=said):
         relative.cat_file("caf\xe9/two")
     # Nothing is copied that could not be read.
     three = f"{folder}/three"
     for copy in (fs.cp_file, fs.copy, fs.cp, fs.mv, fs.move, fs.rename):
-        with pytest.raises(NotImplementedError, match="one to .*three: each file is bound to its"):
+        verb, end = ("copy", "anew") if "c" in copy.__name__ else ("move", "remove the old one")
+        said = f"cannot {verb} .*one to .*three: each file is bound to its path; .*{end}$"
+        with pytest.raises(NotImplementedError, match=said):
             copy(one, three)
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(NotImplementedError, match="cannot move"):
         fs.mv(path1=one, path2=three)
     assert not fs.exists(three) and fs.cat_file(one) == content
     # Someone without the key swaps them, or the file system and the file differ.
@@ -908,9 +911,75 @@ def test_bind_to_path(kind: str, place: tuple[Any, str], tmp_path: pathlib.Path)
         fs.cat_file(one)
     with pytest.raises(TypeError, match="not both"):
         PalladionFileSystem(below, **options, bind="a", bind_to_path=True)
+    for wrong in ("false", 0, 1, None):
+        with pytest.raises(TypeError, match=f"must be True or False, not {wrong!r}"):
+            PalladionFileSystem(below, **options, bind_to_path=wrong)
     if kind == "key_file":
         assert pickle.loads(pickle.dumps(fs))._bind_to_path
         assert fs._fs_token != PalladionFileSystem(below, **options)._fs_token
+
+
+def test_bind_to_path_has_one_place_for_a_local_file(tmp_path: pathlib.Path) -> None:
+    os.makedirs(tmp_path / "a" / "b")
+    os.symlink("a", tmp_path / "link")
+    spelled = ("a//one", "a/./one", "./a/one", "a/b/../one", "a/b/./..//one")
+    local, secret = LocalFileSystem(), {"key": KEY, "bind_to_path": True}
+    whole = str(tmp_path)[1:]
+    cached = fsspec.filesystem("simplecache", fs=local, cache_storage=str(tmp_path / "cache"))
+    for below, base, place in (
+        (local, f"{tmp_path}/", f"{whole}/a/one"),
+        (DirFileSystem(str(tmp_path), local), "", "a/one"),
+        (DirFileSystem(f"{tmp_path}/a/..", DirFileSystem("/", local)), "/", "a/one"),
+    ):
+        fs = PalladionFileSystem(below, **secret)
+        for path in spelled:
+            fs.pipe_file(base + path, path.encode())
+            with files.open(tmp_path / "a" / "one", key=KEY, bind=place) as file:
+                assert file.read() == path.encode()
+            for other in ("a/one", *spelled):
+                assert fs.cat_file(base + other) == path.encode()
+            for folder in ("a", "a/b/..", "a//"):
+                there = fs.ls(base + folder, detail=False)
+                [listed] = [each for each in there if each.endswith("/one")]
+                assert fs.cat_file(listed) == path.encode()
+        # Links are not followed.
+        with pytest.raises(files.WrongPlaceError, match=r"place of this path is bind='.*link/one'"):
+            fs.cat_file(f"{base}link/one")
+    fs = PalladionFileSystem(cached, **secret)
+    fs.pipe_file(f"{tmp_path}/a//two", b"text")
+    assert fs.cat_file(f"{tmp_path}/a/two") == b"text"
+    # An object store has three files of these names.
+    fs = PalladionFileSystem(Memory(), **secret)
+    for path in ("a/one", "a//one", "a/./one"):
+        fs.pipe_file(path, path.encode())
+        files.decrypt_file(io.BytesIO(fs.fs.cat_file(path)), io.BytesIO(), key=KEY, bind=path)
+    assert [fs.cat_file(path) for path in ("a/one", "a//one")] == [b"a/one", b"a//one"]
+
+
+def test_bind_to_path_that_is_not_text(tmp_path: pathlib.Path) -> None:
+    below = DirFileSystem(str(tmp_path), LocalFileSystem())
+    fs = PalladionFileSystem(below, key=KEY, bind_to_path=True)
+    name = os.fsdecode(b"\xff")
+    fs.pipe_file(name, b"text")
+    with files.open(tmp_path / name, key=KEY, bind=b"\xff") as file:
+        assert file.read() == b"text"
+    os.rename(tmp_path / name, tmp_path / f"{name}2")
+    with pytest.raises(files.WrongPlaceError, match=r"place of this path is bind=b'\\xff2'"):
+        fs.cat_file(f"{name}2")
+
+
+def test_bind_to_path_below_a_directory_by_url(tmp_path: pathlib.Path) -> None:
+    os.makedirs(tmp_path / "customers")
+    url = f"palladion::dir://customers/x.pld::file://{tmp_path}"
+    with fsspec.open(url, "wb", key=KEY, bind_to_path=True) as file:
+        file.write(b"text")
+    with files.open(tmp_path / "customers" / "x.pld", key=KEY, bind="customers/x.pld") as file:
+        assert file.read() == b"text"
+    moved = tmp_path.parent / f"{tmp_path.name}-moved"
+    os.rename(tmp_path, moved)
+    url = f"palladion::dir://customers/x.pld::file://{moved}"
+    with fsspec.open(url, "rb", key=KEY, bind_to_path=True) as file:
+        assert file.read() == b"text"
 
 
 def test_bind_to_path_like_other_programs() -> None:

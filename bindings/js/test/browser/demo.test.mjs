@@ -239,6 +239,16 @@ test('a place', () =>
         await useKey(page, 'my.key');
         assert(!(await isOpen()));
         await page.click('#with-place summary');
+        assert.doesNotMatch(await page.innerText('#place-said'), /All of these files/);
+        // Nobody could see whether it is the same.
+        await page.fill('#place', ' \u00a0');
+        await page.click('#with-place summary');
+        await go(page);
+        assert.match(await page.innerText('#place-wrong'), /^These are only spaces\./);
+        assert(await isOpen());
+        assert.equal(await page.evaluate('document.activeElement.id'), 'place');
+        const described = () => page.getAttribute('#place', 'aria-describedby');
+        assert.equal(await described(), 'place-said place-wrong');
         await page.fill('#place', place);
         const { name, bytes } = await saved(page, () => go(page));
         writeFileSync(path(name), bytes);
@@ -279,6 +289,22 @@ test('a place', () =>
         );
         await page.fill('#place', '');
         assert((await saved(page, () => go(page))).bytes.equals(plain));
+        assert.equal(await described(), 'place-said');
+
+        // A file that other programs bound to spaces.
+        palladion('encrypt', ...asks(['--bind=  ']), path('plain.txt'));
+        await page.click('#another');
+        await choose(page, 'back');
+        await pick(page, 'decrypt');
+        await page.fill('#place', '  ');
+        assert((await saved(page, () => go(page))).bytes.equals(plain));
+
+        // Several files have one place.
+        await page.click('#another');
+        await page.setInputFiles('#file', [path('plain.txt'), path('back')]);
+        await page.getByText('All of these files have this place').waitFor();
+        await page.setInputFiles('#file', path('plain.txt'));
+        await page.getByText('All of these files have this place').waitFor({ state: 'detached' });
     }));
 
 test('passphrases that are not the same, and names', () =>

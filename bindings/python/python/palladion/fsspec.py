@@ -40,6 +40,7 @@ import functools
 import inspect
 import io
 import os
+import posixpath
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -99,7 +100,8 @@ def _delegated(name: str, paths: int = 1) -> Any:
         _check_options(options)
         if paths == 2:
             given = {**options, **dict(zip(names, arguments))}
-            self._check_copy(given[names[0]], given[names[1]])
+            verb = "move" if name == "mv" else "copy"
+            self._check_copy(verb, given[names[0]], given[names[1]])
         return getattr(self.fs, name)(*arguments, **options)
 
     method.__doc__ = original.__doc__ or f"``{name}`` of the file system below."
@@ -161,8 +163,12 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     start. That includes the bucket of ``s3://bucket/a/b``, but not the directory of a
     ``DirFileSystem`` below: in ``PalladionFileSystem(DirFileSystem("bucket", s3), ...)`` the place
     is ``a/b``, as in the store of the Rust crate palladion-object-store, so that each reads the
-    files of the other. A copy or a move raises :class:`NotImplementedError`, because it would copy
-    encrypted bytes, which are bound to the old path: read the file, and write it at the new one.
+    files of the other. Of a local file, ``//``, ``.`` and ``..`` are resolved first, from the path
+    alone: links are not followed, so a file has another place by way of each link. Elsewhere the
+    path counts as it is spelled, because object stores keep ``//`` in names. A
+    :class:`~palladion.files.WrongPlaceError` names the place. A copy or a move raises
+    :class:`NotImplementedError`, because it would copy encrypted bytes, which are bound to the old
+    path: read the file, and write it at the new one.
 
     ``max_kdf_memory`` is as for :func:`palladion.files.decrypt_file`, and ``algorithm``,
     ``chunk_size`` and ``kdf`` of new files as for :func:`palladion.files.encrypt_file`. Choose
@@ -227,6 +233,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         super().__init__(**{"loop": True, **options})
         if (key is not None) + (key_file is not None) + (passphrase is not None) > 1:
             raise TypeError("pass one of key (32 bytes), key_file and passphrase, or a list of it")
+        if not isinstance(bind_to_path, bool):  # "false" would count as true
+            raise TypeError(f"bind_to_path must be True or False, not {bind_to_path!r}")
         if bind is not None and bind_to_path:
             raise TypeError("pass bind or bind_to_path=True, not both")
         if fs is None and target_protocol is None:
@@ -306,12 +314,13 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         if (local := self._local(path)) is not None:
             _output.refuse_same(local, source=source, key_file=self._paths_of_keys())
 
-    def _check_copy(self, source: Any, target: Any) -> None:
+    def _check_copy(self, verb: str, source: Any, target: Any) -> None:
         """Refuses a copy to a path whose readers could not open it, or that is the key file."""
         if self._bind_to_path and source != target:
+            last = ", then remove the old one" if verb == "move" else ""
             raise NotImplementedError(
-                f"cannot copy {source} to {target}: each file is bound to its path; read it and "
-                "write it at the new one to encrypt it anew"
+                f"cannot {verb} {source} to {target}: each file is bound to its path; read it and "
+                f"write it at the new one to encrypt it anew{last}"
             )
         self._check_target(target)
 
@@ -349,11 +358,21 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
                 "key_file, or set PALLADION_KEY_FILE in each of them"
             )
 
+    def _path_as_bind(self, path: str) -> str | bytes:
+        """The place of the file at a path."""
+        place = path.lstrip("/")
+        if place and isinstance(self._place(path, caches=True)[0], LocalFileSystem):
+            # Each spelling of its path opens a local file, and listings spell it in one way.
+            place = posixpath.normpath(place.replace(os.sep, "/"))
+        try:
+            place.encode()
+        except UnicodeEncodeError:
+            return place.encode(errors="surrogateescape")
+        return place
+
     def _secret(self, path: str, new: bool = False) -> dict[str, Any]:
         """The secrets that a file is read with, or that of a new one, and its place."""
-        bind = self._bind
-        if self._bind_to_path:
-            bind = path.lstrip("/").encode(errors="surrogateescape")
+        bind = self._path_as_bind(path) if self._bind_to_path else self._bind
         if self._kept is not None:
             return {"key": self._kept[new], "bind": bind}
         if not (key_files := self._paths_of_keys()):
@@ -386,9 +405,15 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
     # Reading
 
     def _decrypt(self, source: Any, path: str) -> files.DecryptReader:
-        return files.DecryptReader(
-            source, **self._secret(path), max_kdf_memory=self._max_kdf_memory
-        )
+        secret = self._secret(path)
+        try:
+            return files.DecryptReader(source, **secret, max_kdf_memory=self._max_kdf_memory)
+        except files.WrongPlaceError as error:
+            if not self._bind_to_path:
+                raise
+            message, hint, *rest = error.args
+            hint = f"{hint}; the place of this path is bind={secret['bind']!r}"
+            raise files.WrongPlaceError(message, hint, *rest) from None
 
     def _reader(self, path: str) -> files.DecryptReader:
         """Opens a file."""
