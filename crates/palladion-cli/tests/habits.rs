@@ -439,9 +439,9 @@ fn passphrases_at_the_prompt() {
         (first, "old\n"),
         ("Confirm passphrase: ", "old\n"),
         ("for \"s.pld\": ", "old\n"),
+        ("for \"s.pld\": ", "old\n"),
         (first, "new\n"),
         ("Confirm passphrase: ", "new\n"),
-        ("for \"s.pld\": ", "old\n"),
         ("for \"s.pld\": ", "new\n"),
     ];
     let shown = at_a_terminal(&bench, script, &dialog);
