@@ -26,7 +26,7 @@ fn key_files() {
     for (wrong, message, hint) in [
         (&b""[..], "\"key\": ", ""),
         (b"nonsense", "\"key\": not a Palladion key", ""),
-        (key[..70].as_bytes(), "\"key\": ", a_copy),
+        (&key.as_bytes()[..70], "\"key\": ", a_copy),
         (twice.as_bytes(), "\"key\": ", ""),
         (mistyped.as_bytes(), "\"key\": ", a_copy),
         (mark.as_bytes(), "\"key\": ", a_copy),

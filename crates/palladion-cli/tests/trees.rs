@@ -284,14 +284,14 @@ fn beside_the_inputs() {
     ends(&bench, &again, 0, "encrypted: 0, up to date: 4", &passed);
     let says = ["error: \"tree/a/deep/er/private.pld\" already exists", "error: ", "error: "];
     let says = [&says[..], &["error: "], &passed].concat();
-    ends(&bench, &encrypt, 1, "encrypted: 0, failed: 4", &says);
+    ends(&bench, encrypt, 1, "encrypted: 0, failed: 4", &says);
 
     // And away with them.
     let rm = format!("{encrypt} --force --rm");
     ends(&bench, &rm, 0, "encrypted: 4", &passed);
     assert!(!bench.path("tree/one").exists() && bench.path("tree/empty").exists());
     let decrypt = "decrypt -k key --recursive --rm tree";
-    ends(&bench, &decrypt, 0, "decrypted: 4", &[]);
+    ends(&bench, decrypt, 0, "decrypted: 4", &[]);
     // Only the dates of directories are others.
     let files = |list: Vec<String>| -> Vec<_> {
         list.into_iter().filter(|line| line.contains(" 100")).collect()
@@ -305,7 +305,7 @@ fn beside_the_inputs() {
     let passed = ["note: 2 files already end in .pld and were passed over"];
     ends(&bench, &all, 0, "encrypted: 0, up to date: 2", &passed);
     let one = "encrypt -k key --skip-existing tree/one -o tree/one.pld";
-    ends(&bench, &one, 0, "encrypted: 0, up to date: 1", &[]);
+    ends(&bench, one, 0, "encrypted: 0, up to date: 1", &[]);
 }
 
 #[test]
