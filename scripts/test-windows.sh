@@ -80,8 +80,7 @@ if [ "$what" = quick ]; then
         --config 'profile.dev.package."*".opt-level=0' "$@")
     "${test[@]}" --no-run
     wait $!
-    "${test[@]}" -- windows:: files::a_pipe_gets files::key_from_standard_input keys::macs \
-        parts::cat_of
+    "${test[@]}" -- windows:: files::damaged keys::macs parts::cat_of
     exit
 fi
 prefix

@@ -8,14 +8,24 @@ use crate::common::*;
 fn outputs_get_names() {
     let bench = Bench::new();
     bench.write("in", "secret");
-    bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.ok("encrypt -k key in");
     assert!(bench.read("in.pld").starts_with(b"\x89PLD\r\n\x1a\n"));
     assert_eq!(bench.names(), ["in", "in.pld", "key"]);
-    bench.fails(&["encrypt", "-k", "key", "in"], 1, "\"in.pld\" already exists");
-    bench.fails(&["decrypt", "-k", "key", "in.pld"], 1, "\"in\" already exists");
-    bench.write("in", "old");
-    bench.ok(&["decrypt", "-k", "key", "-f", "in.pld"]);
+    // Nothing is overwritten, not even when the decryption fails with --force.
+    bench.write("in", "precious");
+    for (args, says) in [
+        ("encrypt -k key in", "\"in.pld\" already exists"),
+        ("decrypt -k key in.pld", "\"in\" already exists"),
+        ("encrypt -k key -o in key", "\"in\" already exists"),
+        ("decrypt -k key -o in in.pld", "\"in\" already exists"),
+    ] {
+        assert!(bench.fails(args, 1, says).contains("--force"), "{args}");
+    }
+    bench.fails("decrypt -k key --force -o in key", 4, "not a Palladion file");
+    assert_eq!(bench.read("in"), b"precious");
+    bench.ok("decrypt -k key -f in.pld");
     assert_eq!(bench.read("in"), b"secret");
+    bench.ok("encrypt -k key --force -o in.pld in");
 
     // In other folders, and without regard to case.
     fs::create_dir(bench.path("folder")).unwrap();
@@ -24,36 +34,32 @@ fn outputs_get_names() {
     assert_eq!(bench.read("folder/a b"), b"secret");
 
     // Names that say nothing about the output.
-    bench.fails(&["encrypt", "-k", "key", "in.pld"], 2, "\"in.pld\" already ends in .pld");
+    bench.fails("encrypt -k key in.pld", 2, "\"in.pld\" already ends in .pld");
     for name in ["sealed", ".pld"] {
         fs::copy(bench.path("in.pld"), bench.path(name)).unwrap();
         let stderr = bench.fails(&["decrypt", "-k", "key", name], 2, "does not end in .pld");
         assert!(stderr.contains("-o OUT") && stderr.contains("-o -"), "{stderr}");
     }
-    bench.fails(&["decrypt", "-k", "key", "in"], 4, "not a Palladion file");
-    assert_eq!(bench.ok(&["decrypt", "-k", "key", "-o", "-", "sealed"]), b"secret");
+    bench.fails("decrypt -k key in", 4, "not a Palladion file");
+    assert_eq!(bench.ok("decrypt -k key -o - sealed"), b"secret");
     #[cfg(unix)]
-    bench.fails(&["encrypt", "-k", "key", "/dev/null"], 2, "is not a regular file");
+    bench.fails("encrypt -k key /dev/null", 2, "is not a regular file");
 }
 
 #[test]
 fn several_files() {
     let bench = Bench::new();
-    let names = ["a", "b", "c"];
-    for name in names {
+    for name in ["a", "b", "c"] {
         bench.write(name, name);
     }
-    bench.ok(&["encrypt", "-k", "key", "a", "b", "c"]);
-    for name in names {
-        fs::remove_file(bench.path(name)).unwrap();
-    }
+    bench.ok("encrypt -k key a b c");
+    fs::remove_file(bench.path("a")).unwrap();
+    fs::remove_file(bench.path("b")).unwrap();
     // A failure does not keep the others from being processed.
-    let mut damaged = bench.read("a.pld");
-    *damaged.last_mut().unwrap() ^= 1;
-    bench.write("a.pld", damaged);
+    let len = bench.read("a.pld").len();
+    bench.flip("a.pld", len - 1);
     bench.write("c", "precious");
-    let files = ["a.pld", "missing.pld", "b.pld", "c.pld"];
-    let run = bench.run(&[&["decrypt", "-k", "key"], &files[..]].concat());
+    let run = bench.run("decrypt -k key a.pld missing.pld b.pld c.pld");
     assert_eq!(run.status.code(), Some(4), "{run:?}");
     let errors: Vec<_> = run.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
     assert!(
@@ -63,31 +69,26 @@ fn several_files() {
         "{run:?}"
     );
     assert_eq!(bench.names(), ["a.pld", "b", "b.pld", "c", "c.pld", "key"]);
-    assert_eq!(bench.read("b"), b"b");
-    assert_eq!(bench.read("c"), b"precious");
-    let run = bench.run(&["decrypt", "-k", "key", "missing.pld", "c.pld", "-f"]);
+    assert_eq!((bench.read("b"), bench.read("c")), (b"b".to_vec(), b"precious".to_vec()));
+    let run = bench.run("decrypt -k key missing.pld c.pld -f");
     assert_eq!((run.status.code(), &bench.read("c")[..]), (Some(1), &b"c"[..]));
 
     // A hint is given once.
-    let run = bench.run(&["encrypt", "-k", "key", "a", "b", "c"]);
-    assert_eq!(
-        (run.stderr.matches("error: ").count(), run.stderr.matches("hint: ").count()),
-        (3, 1)
-    );
+    let stderr = bench.run("encrypt -k key a b c").stderr;
+    assert_eq!((stderr.matches("error: ").count(), stderr.matches("hint: ").count()), (3, 1));
 
     // What is wrong with all of them is said once.
-    bench.ok(&["keygen", "-o", "bad"]);
-    fs::write(bench.path("bad"), "nonsense").unwrap();
-    let stderr = bench.fails(&["encrypt", "-k", "bad", "-f", "b", "c"], 1, "\"bad\": ");
+    bench.private("bad", "nonsense");
+    let stderr = bench.fails("encrypt -k bad -f b c", 1, "\"bad\": ");
     assert_eq!(stderr.matches("error: ").count(), 1, "{stderr}");
-    bench.fails(&["encrypt", "-k", "key", "-o", "out", "b", "c"], 2, "cannot have one output");
-    bench.fails(&["decrypt", "-k", "key", "-o", "-", "b", "c"], 2, "cannot have one output");
+    bench.fails("encrypt -k key -o out b c", 2, "cannot have one output");
+    bench.fails("decrypt -k key -o - b c", 2, "cannot have one output");
 
     // One of them may be standard input, which goes to standard output.
-    let run = bench.run_with_input(&["encrypt", "-k", "key", "-f", "b", "-"], b"piped");
+    let run = bench.run_with_input("encrypt -k key -f b -", b"piped");
     assert!(run.status.success(), "{run:?}");
-    assert!(bench.run_with_input(&["decrypt", "-k", "key"], &run.stdout).stdout == b"piped");
-    assert_eq!(bench.ok(&["decrypt", "-k", "key", "-o", "-", "b.pld"]), b"b");
+    assert!(bench.run_with_input("decrypt -k key", &run.stdout).stdout == b"piped");
+    assert_eq!(bench.ok("decrypt -k key -o - b.pld"), b"b");
 }
 
 #[test]
@@ -96,20 +97,20 @@ fn all_files_again() {
     for name in ["a", "b", "c"] {
         bench.write(name, name);
     }
-    bench.ok(&["encrypt", "-k", "key", "a", "b"]);
-    let run = bench.run(&["encrypt", "-k", "key", "a.pld", "b.pld", "c"]);
+    bench.ok("encrypt -k key a b");
+    let run = bench.run("encrypt -k key a.pld b.pld c");
     assert_eq!(run.status.code(), Some(2), "{run:?}");
     let says =
         "error: 2 files already end in .pld and were passed over: \"a.pld\", \"b.pld\"\nhint: ";
     assert!(run.stderr.starts_with(says) && run.stderr.lines().count() == 2, "{run:?}");
     assert_eq!(bench.names(), ["a", "a.pld", "b", "b.pld", "c", "c.pld", "key"]);
     fs::remove_file(bench.path("c")).unwrap();
-    let run = bench.run(&["decrypt", "-k", "key", "a", "c.pld"]);
+    let run = bench.run("decrypt -k key a c.pld");
     let says = "error: 1 file does not end in .pld and was passed over: \"a\"\nhint: ";
     assert!(run.status.code() == Some(2) && run.stderr.starts_with(says), "{run:?}");
     assert_eq!(bench.read("c"), b"c");
     // Then there is nothing to do, not even standard input.
-    assert_eq!(bench.run(&["encrypt", "-k", "key", "a.pld", "b.pld"]).status.code(), Some(2));
+    assert_eq!(bench.run("encrypt -k key a.pld b.pld").status.code(), Some(2));
 }
 
 #[test]
@@ -121,31 +122,25 @@ fn outputs_in_a_directory() {
     for name in ["one/a", "two/b", "two/a"] {
         bench.write(name, name);
     }
-    let in_dir = |dir: &str| {
-        let names = fs::read_dir(bench.path(dir)).unwrap();
+    let in_sealed = || {
+        let names = fs::read_dir(bench.path("sealed")).unwrap();
         let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         names
     };
     // Nothing is written if two would have the same name.
-    let encrypt = ["encrypt", "-k", "key", "-o", "sealed"];
-    bench.fails(
-        &[&encrypt[..], &["two/b", "one/a", "two/a"]].concat(),
-        2,
-        &format!(
-            "\"one/a\" and \"two/a\" would both become \"sealed{}a.pld\"",
-            std::path::MAIN_SEPARATOR
-        ),
-    );
-    assert!(in_dir("sealed").is_empty());
-    bench.ok(&[&encrypt[..], &["two/b", "one/a"]].concat());
-    assert_eq!(in_dir("sealed"), ["a.pld", "b.pld"]);
-    bench.fails(&[&encrypt[..], &["two/b"]].concat(), 1, "b.pld\" already exists");
-    bench.ok(&["decrypt", "-k", "key", "-fo", "one/", "sealed/a.pld", "sealed/b.pld"]);
+    let both = format!("would both become \"sealed{}a.pld\"", std::path::MAIN_SEPARATOR);
+    let both = format!("\"one/a\" and \"two/a\" {both}");
+    bench.fails("encrypt -k key -o sealed two/b one/a two/a", 2, &both);
+    assert!(in_sealed().is_empty());
+    bench.ok("encrypt -k key -o sealed two/b one/a");
+    bench.fails("encrypt -k key -o sealed two/b", 1, "b.pld\" already exists");
+    bench.ok("decrypt -k key -fo one/ sealed/a.pld sealed/b.pld");
     assert_eq!((bench.read("one/a"), bench.read("one/b")), (b"one/a".to_vec(), b"two/b".to_vec()));
     // What has no name.
-    bench.fails(&encrypt, 2, "standard input gives no name for a file in \"sealed\"");
-    assert_eq!(in_dir("sealed"), ["a.pld", "b.pld"]);
+    let message = "standard input gives no name for a file in \"sealed\"";
+    bench.fails("encrypt -k key -o sealed", 2, message);
+    assert_eq!(in_sealed(), ["a.pld", "b.pld"]);
 }
 
 #[test]
@@ -153,129 +148,115 @@ fn default_key() {
     let bench = Bench::new();
     bench.write("in", "secret");
     let default = if cfg!(windows) { "home/palladion/key" } else { "home/.config/palladion/key" };
-    for args in [&["encrypt", "in"][..], &["mac", "in"], &["raf", "create", "new"]] {
+    for args in ["encrypt in", "mac in", "raf create new"] {
         let stderr = bench.fails(args, 2, "no key given, and there is no default key file");
         assert!(stderr.contains("palladion keygen"), "{stderr}");
     }
     // A new key is no help for what is encrypted.
-    bench.ok(&["encrypt", "-k", "key", "in"]);
-    bench.ok(&["raf", "import", "-k", "key", "in", "some.raf"]);
-    bench.write("MACS", bench.ok(&["mac", "-k", "key", "in"]));
-    for args in [
-        &["decrypt", "-o", "-", "in.pld"][..],
-        &["mac", "--check", "MACS"],
-        &["raf", "cat", "some.raf"],
-    ] {
+    bench.ok("encrypt -k key in");
+    bench.ok("raf import -k key in some.raf");
+    bench.write("MACS", bench.ok("mac -k key in"));
+    for args in ["decrypt -o - in.pld", "mac --check MACS", "raf cat some.raf"] {
         let stderr = bench.fails(args, 2, "there is no default key file");
         assert!(stderr.contains("-k KEYFILE") && !stderr.contains("keygen"), "{stderr}");
     }
     // Each kind of secret that opens it.
-    bench.ok(&["keygen", "--identity", "-q", "-o", "own"]);
-    bench.ok(&["encrypt", "-f", "-k", "key", "-i", "own", "in"]);
-    let stderr = bench.fails(&["decrypt", "-o", "-", "in.pld"], 2, "no default key file");
+    bench.ok("keygen --identity -q -o own");
+    bench.ok("encrypt -f -k key -i own in");
+    let stderr = bench.fails("decrypt -o - in.pld", 2, "no default key file");
     let both = stderr.contains("-k KEYFILE or PALLADION_KEY_FILE=KEYFILE, or use -i IDENTITYFILE");
     assert!(both, "{stderr}");
-    bench.write("words", "open sesame");
-    crate::keys::chmod(&bench, "words", 0o600);
-    let add = ["rewrap", "-q", "-k", "key", "--add", "--to-passphrase-file", "words", "in.pld"];
-    bench.ok(&add);
-    let stderr = bench.fails(&["decrypt", "-o", "-", "in.pld"], 1, "no terminal");
+    bench.private("words", "open sesame");
+    let add = "rewrap -q -k key --add --to-passphrase-file words in.pld";
+    bench.ok(add);
+    let stderr = bench.fails("decrypt -o - in.pld", 1, "no terminal");
     let all = "use --passphrase-file FILE, or use -k KEYFILE, or use -i IDENTITYFILE";
     assert!(stderr.contains(all), "{stderr}");
     fs::remove_file(bench.path("in.pld")).unwrap();
-    let run = bench.run(&["keygen"]);
+    let run = bench.run("keygen");
     assert!(run.status.success() && run.stdout.is_empty(), "{run:?}");
     assert!(run.stderr.starts_with("created the key file ") && run.stderr.contains("copy"));
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = |name| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
+        use std::os::unix::fs::MetadataExt;
+        let mode = |name| fs::metadata(bench.path(name)).unwrap().mode() & 0o777;
         assert_eq!((mode(default), mode("home/.config/palladion")), (0o600, 0o700));
     }
     let key = bench.read(default);
-    let stderr = bench.fails(&["keygen"], 1, "already exists");
+    let stderr = bench.fails("keygen", 1, "already exists");
     assert!(stderr.contains("use it") && !stderr.contains("--force"), "{stderr}");
     assert_eq!(bench.read(default), key);
 
     // All commands use it.
-    bench.ok(&["encrypt", "in"]);
-    assert_eq!(bench.ok(&["decrypt", "-o", "-", "in.pld"]), b"secret");
+    bench.ok("encrypt in");
+    assert_eq!(bench.ok("decrypt -o - in.pld"), b"secret");
     fs::copy(bench.path(default), bench.path("copy")).unwrap();
-    assert_eq!(bench.ok(&["decrypt", "-k", "copy", "-o", "-", "in.pld"]), b"secret");
-    bench.write("MACS", bench.ok(&["mac", "in"]));
-    assert_eq!(bench.ok(&["mac", "--check", "MACS"]), b"in: OK\n");
-    bench.ok(&["raf", "import", "in", "in.raf"]);
-    assert_eq!(bench.ok(&["raf", "cat", "in.raf"]), b"secret");
+    assert_eq!(bench.ok("decrypt -k copy -o - in.pld"), b"secret");
+    bench.write("MACS", bench.ok("mac in"));
+    assert_eq!(bench.ok("mac --check MACS"), b"in: OK\n");
+    bench.ok("raf import in in.raf");
+    assert_eq!(bench.ok("raf cat in.raf"), b"secret");
     // `raf info` needs no key, so it may be another one.
-    bench.ok(&["raf", "create", "-k", "key", "other.raf"]);
-    bench.ok(&["raf", "info", "other.raf"]);
+    bench.ok("raf create -k key other.raf");
+    bench.ok("raf info other.raf");
 
     // An option goes before the variable, and the variable before the default.
-    let with = |name: &str, value: &str, args: &[&str]| {
-        finish(bench.command(args).env(name, value).spawn().unwrap())
-    };
-    bench.ok(&["encrypt", "-k", "key", "-f", "in"]);
-    bench.fails(&["decrypt", "-o", "-", "in.pld"], 3, "not the key");
-    let run = with("PALLADION_KEY_FILE", "key", &["decrypt", "-o", "-", "in.pld"]);
+    bench.ok("encrypt -k key -f in");
+    bench.fails("decrypt -o - in.pld", 3, "not the key");
+    let run = bench.run_with("PALLADION_KEY_FILE", "key", "decrypt -o - in.pld");
     assert_eq!(run.stdout, b"secret");
     let args = ["decrypt", "-k", "copy", "-o", "-", "in.pld"];
-    assert_eq!(with("PALLADION_KEY_FILE", "key", &args).status.code(), Some(3));
-    let run = with("PALLADION_KEY_FILE", "missing", &["encrypt", "in"]);
+    assert_eq!(bench.run_with("PALLADION_KEY_FILE", "key", &args).status.code(), Some(3));
+    let run = bench.run_with("PALLADION_KEY_FILE", "missing", "encrypt in");
     assert_eq!(run.status.code(), Some(2));
     let says = "PALLADION_KEY_FILE names a file that is not there: \"missing\"";
     assert!(run.stderr.contains(says), "{run:?}");
     // Whatever the problem, and whatever the command.
     for (variable, args) in [
-        ("PALLADION_KEY_FILE", &["encrypt", "in"][..]),
-        ("PALLADION_KEY_FILE", &["fingerprint"]),
-        ("PALLADION_IDENTITY_FILE", &["recipient"]),
+        ("PALLADION_KEY_FILE", "encrypt in"),
+        ("PALLADION_KEY_FILE", "fingerprint"),
+        ("PALLADION_IDENTITY_FILE", "recipient"),
     ] {
-        let run = with(variable, "home", args);
+        let run = bench.run_with(variable, "home", args);
         let says = format!("\"home\" is a directory (from {variable})");
         assert!(run.status.code() == Some(1) && run.stderr.contains(&says), "{run:?}");
     }
-    assert!(with("PALLADION_KEY_FILE", "new/key", &["keygen"]).status.success());
+    assert!(bench.run_with("PALLADION_KEY_FILE", "new/key", "keygen").status.success());
     assert_eq!(bench.read("new/key").len(), 99);
 
     // The folder for settings; a relative path or none is as if it was not set.
     if cfg!(unix) {
         let elsewhere = bench.path("elsewhere");
         let elsewhere = elsewhere.to_str().unwrap();
-        assert!(with("XDG_CONFIG_HOME", elsewhere, &["keygen"]).status.success());
+        assert!(bench.run_with("XDG_CONFIG_HOME", elsewhere, "keygen").status.success());
         assert_eq!(bench.read("elsewhere/palladion/key").len(), 99);
         for value in ["relative", ""] {
-            assert_eq!(with("XDG_CONFIG_HOME", value, &["keygen"]).status.code(), Some(1));
+            assert_eq!(bench.run_with("XDG_CONFIG_HOME", value, "keygen").status.code(), Some(1));
         }
     }
-    assert!(bench.run(&["keygen", "-f"]).status.success());
+    assert!(bench.run("keygen -f").status.success());
     assert_ne!(bench.read(default), key);
 }
 
 #[test]
 fn tips() {
     let bench = Bench::new();
-    let stderr = bench.fails(&["keygen", "new"], 2, "unexpected argument 'new'");
-    assert!(stderr.contains("use '-o new'"), "{stderr}");
-    let stderr = bench.fails(&["rewrap", "--nothing", "in.pld"], 2, "unexpected argument");
-    assert!(!stderr.contains("as a value"), "{stderr}");
-    let stderr = bench.fails(&["encrypt", "--recursiv", "in"], 2, "unexpected argument");
-    assert!(stderr.contains("--recursive") && !stderr.contains("as a value"), "{stderr}");
-}
-
-#[test]
-fn folders_are_no_keys() {
-    let bench = Bench::new();
     bench.write("in", "secret");
-    for (option, hint) in [("-k", "name the key file in it"), ("--passphrase-file", "passphrase")] {
-        let stderr = bench.fails(&["encrypt", option, ".", "in"], 1, "\".\" is a directory");
-        assert!(stderr.contains(hint) && !stderr.contains("tar"), "{stderr}");
+    let (unexpected, folder) = ("unexpected argument", "is a directory");
+    for (args, status, message, hint, not) in [
+        ("keygen new", 2, "unexpected argument 'new'", "use '-o new'", "as a value"),
+        ("rewrap --nothing in.pld", 2, unexpected, "", "as a value"),
+        ("encrypt --recursiv in", 2, unexpected, "--recursive", "as a value"),
+        ("encrypt -k . in", 1, "\".\" is a directory", "name the key file in it", "tar"),
+        ("encrypt --passphrase-file . in", 1, "\".\" is a directory", "passphrase", "tar"),
+        ("encrypt -k key .", 1, folder, "tar", "key file in it"),
+        ("encrypt -k key .", 1, folder, "each file in it with --recursive", "key file in it"),
+        ("decrypt -k key .", 1, folder, "each file in it with --recursive", "key file in it"),
+    ] {
+        let stderr = bench.fails(args, status, message);
+        assert!(stderr.contains(hint) && !stderr.contains(not), "{args}: {stderr}");
     }
-    assert!(bench.fails(&["encrypt", "-k", "key", "."], 1, "is a directory").contains("tar"));
-    for command in ["encrypt", "decrypt"] {
-        let stderr = bench.fails(&[command, "-k", "key", "."], 1, "is a directory");
-        assert!(stderr.contains("each file in it with --recursive"), "{stderr}");
-    }
-    let run = bench.run(&["mac", "-k", "key", "--check", "."]);
+    let run = bench.run("mac -k key --check .");
     assert!(run.stderr.contains("hint: name a list of MACs"), "{run:?}");
 }
 
@@ -302,45 +283,39 @@ fn tar_packs_and_unpacks() {
             tar -I \"$P $unpack -k key\" -xf folder.tar.pld
         done
         diff -r before folder";
-    let run = finish(bench.shell(script).spawn().unwrap());
+    let run = bench.sh(script);
     assert!(run.status.success() && run.stderr.is_empty(), "{run:?}");
-    let tar = bench.ok(&["decrypt", "-k", "key", "-o", "-", "folder.tar.pld"]);
+    let tar = bench.ok("decrypt -k key -o - folder.tar.pld");
     assert_eq!(tar[257..262], *b"ustar");
     // The same by the short name.
-    assert!(bench.ok(&["-d", "-k", "key", "-o", "-", "folder.tar.pld"]) == tar);
+    assert!(bench.ok("-d -k key -o - folder.tar.pld") == tar);
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[test]
 fn closed_standard_streams() {
-    let bench = Bench::new();
-    bench.write("in", "secret");
-    bench.ok(&["encrypt", "-k", "key", "in"]);
+    let bench = Bench::with_all_kinds();
+    for args in WRITERS
+        .into_iter()
+        .map(|args| format!("{args} < in >&-"))
+        .chain(["encrypt -k key <&-".into(), "decrypt -k key <&-".into()])
+    {
+        let run = bench.sh(&format!("$P {args}"));
+        assert_eq!(run.status.code(), Some(1), "{args}: {run:?}");
+        assert!(run.stderr.contains("it is closed"), "{args}: {run:?}");
+        assert_eq!(run.stderr.matches("error: ").count(), 1, "{args}: {run:?}");
+    }
     for (args, status) in [
-        ("decrypt -k key -o - in.pld >&-", 1),
-        ("encrypt -k key -o - in >&-", 1),
-        ("encrypt -k key <in >&-", 1),
-        ("keygen -o - >&-", 1),
-        ("mac -k key in >&-", 1),
-        ("backends >&-", 1),
-        ("man >&-", 1),
-        ("completions bash >&-", 1),
         ("raf cat -k key in >&-", 4), // fails before it has an output
-        ("help >&-", 1),
-        ("--help >&-", 1),
-        ("--version >&-", 1),
-        ("encrypt -k key <&-", 1),
-        ("decrypt -k key <&-", 1),
         // What needs no standard stream works without.
         ("decrypt -k key -o out in.pld <&- >&- 2>&-", 0),
         // Programs that discard the output open this for reading and writing too.
         ("decrypt -k key -o - in.pld 1<>/dev/null", 0),
     ] {
-        let run = finish(bench.shell(&format!("\"$P\" {args}")).spawn().unwrap());
+        let run = bench.sh(&format!("$P {args}"));
         assert_eq!(run.status.code(), Some(status), "{args}: {run:?}");
-        assert!(status != 1 || run.stderr.contains("it is closed"), "{args}: {run:?}");
     }
-    assert_eq!(bench.read("out"), b"secret");
+    assert!(bench.read("out") == bench.read("in"));
 }
 
 /// Runs a script at a terminal, and types each text as soon as the prompt before it appears.
@@ -464,58 +439,42 @@ fn generated_passphrases() {
     let (first, second) = (draw(), draw());
     assert_ne!(first, second);
     assert_eq!((second.len(), second.split('-').count()), (29, 5));
-    let run = bench.run_with_input(
-        &["decrypt", "-o", "-", "--passphrase-file", "-", "in.pld"],
-        second.as_bytes(),
-    );
+    let run = bench.run_with_input("decrypt -o - --passphrase-file - in.pld", second.as_bytes());
     assert_eq!(run.stdout, b"secret");
 }
 
 #[test]
 fn each_file_takes_the_secret_that_it_needs() {
     let bench = Bench::new();
-    assert!(bench.run(&["keygen"]).status.success());
-    bench.ok(&["keygen", "-o", "other"]);
+    assert!(bench.run("keygen").status.success());
+    bench.ok("keygen -o other");
     for name in ["one", "two", "wrong"] {
-        bench.write(name, format!("passphrase {name}\n"));
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let private = fs::Permissions::from_mode(0o600);
-            fs::set_permissions(bench.path(name), private).unwrap();
-        }
+        bench.private(name, format!("passphrase {name}\n"));
     }
     for (name, secret) in [
-        ("a", &["-k", "key"][..]),
-        ("b", &["-k", "other"]),
-        ("c", &["--passphrase-file", "one"]),
-        ("d", &["--passphrase-file", "two"]),
-        ("e", &[]),
+        ("a", "-k key"),
+        ("b", "-k other"),
+        ("c", "--passphrase-file one"),
+        ("d", "--passphrase-file two"),
+        ("e", ""),
     ] {
         bench.write(name, name);
-        bench.ok(&[&["encrypt", name], secret].concat());
+        bench.ok(&format!("encrypt {name} {secret}"));
     }
-    let all = ["-k", "key", "-k", "other", "--passphrase-file", "two", "--passphrase-file", "one"];
-    for files in [["a.pld", "b.pld", "c.pld", "d.pld"], ["d.pld", "c.pld", "b.pld", "a.pld"]] {
-        bench.ok(&[&["decrypt", "-f"], &files[..], &all].concat());
+    let all = "-k key -k other --passphrase-file two --passphrase-file one";
+    for files in ["a.pld b.pld c.pld d.pld", "d.pld c.pld b.pld a.pld"] {
+        bench.ok(&format!("decrypt -f {files} {all}"));
     }
-    assert_eq!(bench.ok(&["decrypt", "-k", "key", "-k", "other", "-o", "-", "b.pld"]), b"b");
-    bench.fails(&["decrypt", "-k", "key", "-k", "other", "-o", "-", "e.pld"], 3, ", key ");
-    bench.fails(&["decrypt", "-k", "key", "-o", "-", "c.pld"], 3, "with a passphrase");
-    bench.fails(
-        &["decrypt", "--passphrase-file", "wrong", "--passphrase-file", "one", "-o", "-", "d.pld"],
-        3,
-        "not the passphrase",
-    );
-    bench.fails(
-        &["decrypt", "-k", "-", "--passphrase-file", "-", "-o", "-", "a.pld"],
-        2,
-        "only one",
-    );
+    assert_eq!(bench.ok("decrypt -k key -k other -o - b.pld"), b"b");
+    bench.fails("decrypt -k key -k other -o - e.pld", 3, ", key ");
+    bench.fails("decrypt -k key -o - c.pld", 3, "with a passphrase");
+    let wrong = "decrypt --passphrase-file wrong --passphrase-file one -o - d.pld";
+    bench.fails(wrong, 3, "not the passphrase");
+    bench.fails("decrypt -k - --passphrase-file - -o - a.pld", 2, "only one");
     // Without an option: the default key, and a terminal, which this test has not.
-    for files in [["c.pld", "e.pld"], ["e.pld", "c.pld"]] {
+    for files in ["c.pld e.pld", "e.pld c.pld"] {
         fs::remove_file(bench.path("e")).unwrap();
-        let run = bench.run(&[&["decrypt", "-f"], &files[..]].concat());
+        let run = bench.run(&format!("decrypt -f {files}"));
         assert_eq!(run.status.code(), Some(1), "{run:?}");
         assert_eq!((&bench.read("e")[..], run.stderr.matches("error: ").count()), (&b"e"[..], 1));
     }
@@ -525,18 +484,17 @@ fn each_file_takes_the_secret_that_it_needs() {
 #[test]
 fn passphrases_of_several_files_at_the_prompt() {
     let bench = Bench::new();
-    assert!(bench.run(&["keygen"]).status.success());
-    for (name, passphrase) in
-        [("a", None), ("b", Some("one")), ("c", Some("two")), ("d", Some("one"))]
-    {
+    assert!(bench.run("keygen").status.success());
+    bench.private("one", "one");
+    bench.private("two", "two");
+    for (name, secret) in [
+        ("a", ""),
+        ("b", "--passphrase-file one"),
+        ("c", "--passphrase-file two"),
+        ("d", "--passphrase-file one"),
+    ] {
         bench.write(name, name);
-        let Some(passphrase) = passphrase else {
-            bench.ok(&["encrypt", name]);
-            continue;
-        };
-        let run = bench
-            .run_with_input(&["encrypt", "--passphrase-file", "-", name], passphrase.as_bytes());
-        assert!(run.status.success(), "{run:?}");
+        bench.ok(&format!("encrypt {name} {secret}"));
     }
     let decrypt = |files: &str| format!("\"$P\" decrypt -f {files}; echo status=$?");
     let end = ["a", "b", "c", "d"].map(|name| (name, name.as_bytes()));
@@ -588,8 +546,8 @@ fn passphrases_of_several_files_at_the_prompt() {
 fn the_echo_is_off_again_after_a_stop() {
     let bench = Bench::new();
     bench.write("a", "a");
-    let args = ["encrypt", "--passphrase-file", "-", "--kdf-passes", "16", "a"];
-    assert!(bench.run_with_input(&args, b"one").status.success());
+    let args = "encrypt --passphrase-file - --kdf-passes 16 a";
+    assert!(bench.run_with_input(args, b"one").status.success());
     // One helper stops the program once Argon2 has its memory. The shell goes on with it, and the
     // other one looks at the terminal until the program ends.
     let script = r#"

@@ -5,27 +5,13 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use crate::common::*;
 
-fn kill(child: &Child, signal: &str) {
-    assert!(
-        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success()
-    );
-}
-
-fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !condition() {
-        assert!(begin.elapsed() < Duration::from_secs(30), "{what} does not happen");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Started, fed with some chunks, waiting for more, with an unfinished output beside `out`.
-fn stuck(bench: &Bench, args: &[&str], input: &[u8]) -> Child {
+fn stuck(bench: &Bench, args: &str, input: &[u8]) -> Child {
     let before = bench.names().len();
     let mut child = bench.spawn(args);
     child.stdin.as_mut().unwrap().write_all(input).unwrap();
@@ -42,8 +28,8 @@ fn stuck(bench: &Bench, args: &[&str], input: &[u8]) -> Child {
 #[test]
 fn signals() {
     let bench = Bench::new();
-    bench.write("in", text(4 << 20));
-    let sealed = bench.ok(&["encrypt", "-k", "key", "-o", "-", "in"]);
+    bench.write("in", text(20 << 20));
+    let sealed = bench.ok("encrypt -k key -o - in");
     let others = [("-QUIT", 3), ("-ALRM", 14), ("-USR1", 10), ("-USR2", 12), ("-XCPU", 24)];
     // The numbers differ between systems.
     let others = if cfg!(target_os = "linux") { &others[..] } else { &[] };
@@ -51,17 +37,18 @@ fn signals() {
         if is_ignored(number) {
             continue;
         }
-        for (command, input) in
-            [("encrypt", &bench.read("in")[..]), ("decrypt", &sealed[..3 << 20])]
-        {
-            let child = stuck(&bench, &[command, "-k", "key", "-o", "out"], input);
+        for (args, input) in [
+            ("encrypt -k key -o out", &bench.read("in")[..4 << 20]),
+            ("decrypt -k key -o out", &sealed[..3 << 20]),
+            ("raf import -k key - out", &bench.read("in")),
+        ] {
+            let mut child = stuck(&bench, args, input);
             kill(&child, signal);
-            let mut child = child;
             // Else `wait` would end the input, and the program might be done before the signal is.
             let _stdin = child.stdin.take();
-            let status = child.wait().unwrap();
-            assert_eq!((status.signal(), status.core_dumped()), (Some(number), false));
-            assert_eq!(bench.names(), ["in", "key"], "{signal}");
+            let run = finish(child);
+            assert_eq!((run.status.signal(), run.status.core_dumped()), (Some(number), false));
+            assert_eq!((&run.stderr[..], bench.names()), ("", vec!["in".into(), "key".into()]));
         }
     }
 }
@@ -70,14 +57,14 @@ fn signals() {
 fn a_signal_between_files() {
     let bench = Bench::new();
     bench.write("in", "secret");
-    let mut child = bench.spawn(&["encrypt", "-k", "key", "in", "-"]);
+    let mut child = bench.spawn("encrypt -k key in -");
     wait_for("the first output", || bench.path("in.pld").exists());
     kill(&child, "-TERM");
     // Else `wait` would end the input.
     let _stdin = child.stdin.take();
     assert_eq!(child.wait().unwrap().signal(), Some(15));
     assert_eq!(bench.names(), ["in", "in.pld", "key"]);
-    assert_eq!(bench.ok(&["decrypt", "-k", "key", "-o", "-", "in.pld"]), b"secret");
+    assert_eq!(bench.ok("decrypt -k key -o - in.pld"), b"secret");
 }
 
 #[cfg(target_os = "linux")]
@@ -85,8 +72,8 @@ fn a_signal_between_files() {
 fn a_signal_while_a_fifo_has_no_reader() {
     let bench = Bench::new();
     bench.write("in", "secret");
-    assert!(Command::new("mkfifo").arg(bench.path("fifo")).status().unwrap().success());
-    let mut child = bench.command(&["encrypt", "-k", "key", "-o", "fifo", "in"]).spawn().unwrap();
+    assert!(bench.sh("mkfifo fifo").status.success());
+    let mut child = bench.command("encrypt -k key -o fifo in").spawn().unwrap();
     // It has opened its key and its input, and sleeps. Only those with the right to trace it see
     // what it has opened.
     let [stat, fds] = ["stat", "fd"].map(|name| format!("/proc/{}/{name}", child.id()));
@@ -107,7 +94,7 @@ fn a_signal_while_a_fifo_has_no_reader() {
 fn a_signal_that_was_ignored_stays_so() {
     let bench = Bench::new();
     let hide = "unshare -rm sh -c 'mount -t tmpfs none /proc && exec \"$0\" \"$@\"'";
-    let can_hide = finish(bench.shell(&format!("{hide} true")).spawn().unwrap()).status.success();
+    let can_hide = bench.sh(&format!("{hide} true")).status.success();
     for without_proc in ["", hide] {
         if !without_proc.is_empty() && !can_hide {
             eprintln!("not tested without /proc: no right to hide it");
@@ -148,43 +135,24 @@ fn no_core_dumps() {
 
 #[test]
 fn full_disk() {
-    let bench = Bench::new();
-    bench.write("in", text(3 << 20));
-    let sealed = bench.ok(&["encrypt", "-k", "key", "-o", "-", "in"]);
-    bench.write("sealed", sealed);
-    for args in [["encrypt", "-k", "key", "in"], ["decrypt", "-k", "key", "sealed"]] {
-        let to = |out| [&args[..], &["-o", out]].concat();
-        let stdout = File::options().write(true).open("/dev/full").unwrap();
-        let run = finish(bench.command(&to("-")).stdout(stdout).spawn().unwrap());
-        assert_eq!(run.status.code(), Some(1));
-        assert!(run.stderr.contains("cannot write standard output: No space left"), "{run:?}");
-
-        bench.fails(&to("/dev/full"), 1, "cannot write \"/dev/full\": No space left");
+    let bench = Bench::with_all_kinds();
+    for args in ["encrypt -k key in", "decrypt -k key in.pld", "cat -k key in.pld"] {
+        let message = "cannot write \"/dev/full\": No space left";
+        bench.fails(&format!("{args} -o /dev/full"), 1, message);
     }
-    for args in [
-        &["keygen", "-o", "-"][..],
-        &["backends"],
-        &["man"],
-        &["completions", "bash"],
-        &["mac", "-k", "key", "in"],
-    ] {
-        let stdout = File::options().write(true).open("/dev/full").unwrap();
-        let run = finish(bench.command(args).stdout(stdout).spawn().unwrap());
-        assert_eq!(run.status.code(), Some(1), "{args:?}");
-        assert!(run.stderr.contains("No space left"), "{args:?}: {run:?}");
+    for args in WRITERS {
+        let run = bench.run_to(full(), args);
+        assert_eq!(run.status.code(), Some(1), "{args}: {run:?}");
+        assert!(run.stderr.contains("cannot write standard output: No space left"), "{run:?}");
+        assert_eq!(run.stderr.matches("error: ").count(), 1, "{args}: {run:?}");
     }
 }
 
 #[test]
 fn an_output_that_fails_while_the_input_stalls() {
     let bench = Bench::new();
-    let stdout = File::options().write(true).open("/dev/full").unwrap();
-    let mut child = bench
-        .command(&["encrypt", "-k", "key"])
-        .stdin(Stdio::piped())
-        .stdout(stdout)
-        .spawn()
-        .unwrap();
+    let mut command = bench.command("encrypt -k key");
+    let mut child = command.stdin(Stdio::piped()).stdout(full()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let _ = stdin.write_all(&text(3 << 20));
     wait_for("the end", || child.try_wait().unwrap().is_some());
@@ -194,57 +162,17 @@ fn an_output_that_fails_while_the_input_stalls() {
 #[test]
 fn a_warning_that_nobody_can_read() {
     let bench = Bench::new();
-    let key = File::create(bench.path("other")).unwrap();
-    key.set_permissions(fs::Permissions::from_mode(0o644)).unwrap();
-    let stderr = File::options().write(true).open("/dev/full").unwrap();
-    assert!(
-        bench
-            .command(&["keygen", "-o", "-"])
-            .stdout(key)
-            .stderr(stderr)
-            .status()
-            .unwrap()
-            .success()
-    );
+    bench.write("other", "");
+    bench.chmod("other", 0o644);
+    assert!(bench.sh("$P keygen -o - > other 2> /dev/full").status.success());
     assert_eq!(bench.read("other").len(), 99);
 }
 
 #[test]
-fn file_size_limit() {
-    let bench = Bench::new();
-    bench.write("in", text(3 << 20));
-    let script = format!(
-        "ulimit -f 1000; exec {} encrypt -k key -o out in",
-        env!("CARGO_BIN_EXE_palladion")
-    );
-    let mut command = Command::new("bash");
-    let command = command.args(["-c", &script]).current_dir(bench.dir());
-    let run = finish(
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap(),
-    );
-    assert_eq!(run.status.code(), Some(1), "{run:?}");
-    assert!(run.stderr.contains("File too large"), "{run:?}");
-    assert_eq!(bench.names(), ["in", "key"]);
-}
-
-#[test]
-fn devices_are_written_not_replaced() {
-    let bench = Bench::new();
-    bench.write("in", "secret");
-    bench.ok(&["encrypt", "-k", "key", "-o", "/dev/null", "in"]);
-    assert!(!fs::metadata("/dev/null").unwrap().is_file());
-}
-
-#[test]
 fn closed_pipe() {
-    let bench = Bench::new();
-    bench.write("in", text(8 << 20));
-    let sealed = bench.ok(&["encrypt", "-k", "key", "-o", "-", "in"]);
-    bench.write("sealed", sealed);
-    for args in
-        [["encrypt", "-k", "key", "-o", "-", "in"], ["decrypt", "-k", "key", "-o", "-", "sealed"]]
-    {
-        let mut child = bench.command(&args).spawn().unwrap();
+    let bench = Bench::with_all_kinds();
+    for args in ["encrypt -k key -o - in", "decrypt -k key -o - in.pld", "raf cat -k key f.raf"] {
+        let mut child = bench.command(args).spawn().unwrap();
         let mut stdout = child.stdout.take().unwrap();
         stdout.read_exact(&mut [0; 10]).unwrap();
         drop(stdout);
@@ -254,49 +182,31 @@ fn closed_pipe() {
 }
 
 #[test]
-fn input_and_output_the_same() {
+fn an_input_or_a_secret_and_the_output_the_same() {
     let bench = Bench::new();
     bench.write("in", "secret");
-    symlink("in", bench.path("link")).unwrap();
-    fs::hard_link(bench.path("in"), bench.path("hard")).unwrap();
-    for out in ["in", "./in", "link", "hard"] {
-        bench.fails(
-            &["encrypt", "-k", "key", "--force", "-o", out, "in"],
-            2,
-            "both input and output",
-        );
-    }
-    let stdout = File::options().append(true).open(bench.path("in")).unwrap();
-    let run = finish(
-        bench.command(&["encrypt", "-k", "key", "-o", "-", "in"]).stdout(stdout).spawn().unwrap(),
-    );
-    assert_eq!(run.status.code(), Some(2));
-    assert_eq!(bench.read("in"), b"secret");
-}
-
-#[test]
-fn secret_and_output_the_same() {
-    let bench = Bench::new();
-    bench.write("in", "text");
-    let sealed = bench.ok(&["encrypt", "-k", "key", "-o", "-", "in"]);
-    bench.write("sealed", sealed);
     let key = bench.read("key");
-    symlink("key", bench.path("link")).unwrap();
-    fs::hard_link(bench.path("key"), bench.path("hard")).unwrap();
-    for out in ["key", "./key", "link", "hard"] {
-        for (command, input) in [("encrypt", "in"), ("decrypt", "sealed")] {
-            let args = [command, "-k", "key", "--force", "-o", out, input];
-            bench.fails(&args, 2, "both key and output");
+    bench.ok("encrypt -k key in");
+    for name in ["in", "key"] {
+        symlink(name, bench.path(&format!("{name}.link"))).unwrap();
+        fs::hard_link(bench.path(name), bench.path(&format!("{name}.hard"))).unwrap();
+        for out in [name, &format!("./{name}"), &format!("{name}.link"), &format!("{name}.hard")] {
+            let is_both = |args: &str, what| {
+                let message = format!("both {what} and output");
+                bench.fails(&format!("{args} --force -o {out}"), 2, &message);
+            };
+            if name == "in" {
+                is_both("encrypt -k key in", "input");
+            } else {
+                is_both("encrypt -k key in", "key");
+                is_both("decrypt -k key in.pld", "key");
+                is_both("encrypt --passphrase-file key in", "passphrase");
+            }
         }
-        let args = ["encrypt", "--passphrase-file", "key", "--force", "-o", out, "in"];
-        bench.fails(&args, 2, "both passphrase and output");
+        let stdout = File::options().append(true).open(bench.path(name)).unwrap();
+        assert_eq!(bench.run_to(stdout, "encrypt -k key -o - in").status.code(), Some(2));
     }
-    let stdout = File::options().append(true).open(bench.path("key")).unwrap();
-    let run = finish(
-        bench.command(&["encrypt", "-k", "key", "-o", "-", "in"]).stdout(stdout).spawn().unwrap(),
-    );
-    assert_eq!(run.status.code(), Some(2));
-    assert_eq!(bench.read("key"), key);
+    assert_eq!((bench.read("in"), bench.read("key")), (b"secret".to_vec(), key));
 }
 
 #[test]
@@ -304,15 +214,7 @@ fn permissions_and_links() {
     let bench = Bench::new();
     let mode = |name: &str| fs::metadata(bench.path(name)).unwrap().permissions().mode() & 0o777;
     let sh = |umask: &str, args: &str| {
-        let script = format!("umask {umask}; {} {args}", env!("CARGO_BIN_EXE_palladion"));
-        assert!(
-            Command::new("sh")
-                .args(["-c", &script])
-                .current_dir(bench.dir())
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(bench.sh(&format!("umask {umask}; $P {args}")).status.success());
     };
     bench.write("in", "secret");
     sh("022", "encrypt -k key -o a in");
@@ -326,7 +228,7 @@ fn permissions_and_links() {
     for (allowed, wanted) in [(0o600, 0o600), (0o4775, 0o755), (0o400, 0o400)] {
         bench.write("priv", "secret");
         File::open(bench.path("priv")).unwrap().set_modified(long_ago).unwrap();
-        fs::set_permissions(bench.path("priv"), fs::Permissions::from_mode(allowed)).unwrap();
+        bench.chmod("priv", allowed);
         sh("022", "encrypt -k key --rm priv");
         assert_eq!((mode("priv.pld"), date("priv.pld")), (wanted, long_ago));
         sh("022", "cat -k key -o part priv.pld");
@@ -342,9 +244,9 @@ fn permissions_and_links() {
 
     // A temporary file is private.
     bench.write("old", "old");
-    fs::set_permissions(bench.path("old"), fs::Permissions::from_mode(0o4644)).unwrap();
+    bench.chmod("old", 0o4644);
     let input = text(3 << 20);
-    let mut child = stuck(&bench, &["encrypt", "-k", "key", "-f", "-o", "old"], &input);
+    let mut child = stuck(&bench, "encrypt -k key -f -o old", &input);
     let temporary = bench.names().into_iter().find(|name| name.ends_with(".tmp")).unwrap();
     assert_eq!(mode(&temporary), 0o600);
     drop(child.stdin.take());
@@ -354,12 +256,12 @@ fn permissions_and_links() {
 
     // What is replaced keeps its permissions, and a link stays a link. A key is private all the
     // same.
-    fs::set_permissions(bench.path("b"), fs::Permissions::from_mode(0o640)).unwrap();
+    bench.chmod("b", 0o640);
     symlink("b", bench.path("link")).unwrap();
     sh("022", "decrypt -k key --force -o link a");
     assert!(fs::symlink_metadata(bench.path("link")).unwrap().is_symlink());
     assert_eq!((mode("b"), &bench.read("b")[..]), (0o640, &b"secret"[..]));
-    fs::set_permissions(bench.path("c"), fs::Permissions::from_mode(0o644)).unwrap();
+    bench.chmod("c", 0o644);
     sh("022", "keygen --force -o c");
     assert_eq!(mode("c"), 0o600);
 }
@@ -369,7 +271,7 @@ fn permissions_and_links() {
 fn little_memory() {
     let bench = Bench::new();
     bench.write("in", text(17 << 20)); // a single chunk would need less
-    let sealed = bench.ok(&["encrypt", "--chunk-size", "16M", "-k", "key", "-o", "-", "in"]);
+    let sealed = bench.ok("encrypt --chunk-size 16M -k key -o - in");
     bench.write("sealed", sealed);
     for args in ["encrypt --chunk-size 16M -k key -f -o out in", "decrypt -k key -f -o out sealed"]
     {
@@ -377,15 +279,7 @@ fn little_memory() {
         // Somewhere above what the program itself takes there is no room for a chunk.
         for megabytes in (8..400).step_by(4) {
             bench.write("out", "old");
-            let script = format!(
-                "ulimit -v {megabytes}000; exec {} {args} -t 1",
-                env!("CARGO_BIN_EXE_palladion")
-            );
-            let mut command = Command::new("sh");
-            let command =
-                command.args(["-c", &script]).current_dir(bench.dir()).stdin(Stdio::null());
-            let run =
-                finish(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap());
+            let run = bench.sh(&format!("ulimit -v {megabytes}000; exec $P {args} -t 1"));
             let done = run.status.success();
             assert_eq!(done, bench.read("out") != b"old", "{run:?}");
             if run.stderr.contains("out of memory") {

@@ -4,55 +4,44 @@ use crate::common::*;
 
 const CHUNK: usize = 1024;
 
-/// Files of several lengths, their names and contents.
-fn files(bench: &Bench) -> Vec<(String, Vec<u8>)> {
-    [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK, 100 * CHUNK + 7]
-        .into_iter()
-        .map(|len| {
-            let (name, text) = (len.to_string(), text(len));
-            bench.write(&name, &text);
-            bench.ok(&["encrypt", "-k", "key", "--chunk-size", "1K", &name]);
-            (name + ".pld", text)
-        })
-        .collect()
-}
-
 #[test]
 fn cat_writes_parts() {
     let bench = Bench::new();
-    for (name, text) in files(&bench) {
-        let cat = |more: &[&str]| bench.ok(&[&["cat", "-k", "key", &name], more].concat());
-        assert!(cat(&[]) == text, "{name}");
-        for offset in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 5, text.len()] {
-            for length in [0, 1, 2, CHUNK, CHUNK + 1, 1 << 20] {
-                if offset <= text.len() {
-                    let part = &text[offset..text.len().min(offset + length)];
-                    let (offset, length) = (offset.to_string(), length.to_string());
-                    let args = ["-t", "2", "--offset", &offset, "--length", &length];
-                    assert!(cat(&args) == part, "{name} {offset} {length}");
+    for len in [0, 1, CHUNK, CHUNK + 1, 100 * CHUNK + 7] {
+        let text = text(len);
+        bench.write("in", &text);
+        bench.ok("encrypt -k key -f --chunk-size 1K in");
+        let cat = |options: &str| bench.ok(&format!("cat -k key in.pld {options}"));
+        assert!(cat("") == text, "{len}");
+        for offset in [0, 1, CHUNK - 1, CHUNK, 2 * CHUNK + 5, len] {
+            for length in [0, 2, CHUNK + 1, 1 << 20] {
+                if offset <= len {
+                    let part = &text[offset..len.min(offset + length)];
+                    let options = format!("-t 2 --offset {offset} --length {length}");
+                    assert!(cat(&options) == part, "{len} {options}");
                 }
             }
         }
-        let after = (text.len() + 1).to_string();
-        let says = format!("the offset {after} is past the end of \"{name}\"");
-        bench.fails(&["cat", "-k", "key", "--offset", &after, &name], 2, &says);
-        bench.fails(&["cat", "-k", "key", "--offset", "8T", &name], 2, "the offset");
-        assert!(cat(&["--tail", "100"]) == text[text.len().saturating_sub(100)..]);
-        for option in ["--offset", "--length", "--tail"] {
-            bench.fails(&["cat", option, "-10", &name], 2, "expected a number of bytes");
-        }
+        let says = format!("the offset {} is past the end of \"in.pld\"", len + 1);
+        bench.fails(&format!("cat -k key --offset {} in.pld", len + 1), 2, &says);
+        assert!(cat("--tail 100") == text[len.saturating_sub(100)..]);
+    }
+    bench.fails("cat -k key --offset 8T in.pld", 2, "the offset");
+    for option in ["--offset", "--length", "--tail"] {
+        bench.fails(&format!("cat {option} -10 in.pld"), 2, "expected a number of bytes");
     }
     // Units, an output file, and chunks larger than a piece.
-    bench.write("in", text(40 << 20));
-    bench.ok(&["encrypt", "-k", "key", "--chunk-size", "16M", "in"]);
-    let cat = ["cat", "-k", "key", "--offset", "15M", "in.pld", "-o", "out"];
-    bench.ok(&cat);
-    assert!(bench.read("out") == text(40 << 20)[15 << 20..]);
-    bench.fails(&cat, 1, "\"out\" already exists");
-    bench.ok(&[&cat[..], &["-f", "--length", "2k"]].concat());
-    assert!(bench.read("out") == text(40 << 20)[15 << 20..][..2048]);
-    bench.fails(&["cat", "-k", "key", "in.pld", "-fo", "in.pld"], 2, "both input and output");
-    bench.fails(&["cat", "-k", "key", "in.pld", "-fo", "key"], 2, "both key and output");
+    let text = text(40 << 20);
+    bench.write("in", &text);
+    bench.ok("encrypt -k key -f --chunk-size 16M in");
+    let cat = "cat -k key --offset 15M in.pld -o out";
+    bench.ok(cat);
+    assert!(bench.read("out") == text[15 << 20..]);
+    bench.fails(cat, 1, "\"out\" already exists");
+    bench.ok(&format!("{cat} -f --length 2k"));
+    assert!(bench.read("out") == text[15 << 20..][..2048]);
+    bench.fails("cat -k key in.pld -fo in.pld", 2, "both input and output");
+    bench.fails("cat -k key in.pld -fo key", 2, "both key and output");
 }
 
 #[test]
@@ -60,24 +49,24 @@ fn cat_of_several_files() {
     let bench = Bench::new();
     bench.write("a", "first");
     bench.write("b", "second");
-    bench.ok(&["encrypt", "-k", "key", "a", "b"]);
+    bench.ok("encrypt -k key a b");
     bench.write("damaged", &bench.read("a.pld")[..150]);
-    assert_eq!(bench.ok(&["cat", "-k", "key", "a.pld", "b.pld"]), b"firstsecond");
-    bench.ok(&["cat", "-k", "key", "--tail", "2", "a.pld", "b.pld", "-o", "out"]);
+    assert_eq!(bench.ok("cat -k key a.pld b.pld"), b"firstsecond");
+    bench.ok("cat -k key --tail 2 a.pld b.pld -o out");
     assert_eq!(bench.read("out"), b"stnd");
-    let run = bench.run(&["cat", "-k", "key", "a.pld", "damaged", "b.pld"]);
+    let run = bench.run("cat -k key a.pld damaged b.pld");
     assert_eq!((run.status.code(), &run.stdout[..]), (Some(4), &b"first"[..]), "{run:?}");
     // Standard input may be a file, but a key is no part of it.
     let open = || std::fs::File::open(bench.path("b.pld")).unwrap();
-    for args in [&["cat", "-k", "key"][..], &["cat", "-k", "key", "-"]] {
+    for args in ["cat -k key", "cat -k key -"] {
         let run = finish(bench.command(args).stdin(open()).spawn().unwrap());
         assert_eq!(run.stdout, b"second", "{run:?}");
     }
     let mut read = open();
     std::io::Read::read_exact(&mut read, &mut [0]).unwrap();
-    let run = finish(bench.command(&["cat", "-k", "key"]).stdin(read).spawn().unwrap());
+    let run = finish(bench.command("cat -k key").stdin(read).spawn().unwrap());
     assert_eq!(run.status.code(), Some(2), "{run:?}");
-    let run = finish(bench.command(&["cat", "-k", "-", "-"]).stdin(open()).spawn().unwrap());
+    let run = finish(bench.command("cat -k - -").stdin(open()).spawn().unwrap());
     assert!(run.stderr.contains("cannot be both the key and the data"), "{run:?}");
 }
 
@@ -85,21 +74,20 @@ fn cat_of_several_files() {
 fn cat_of_a_pipe_or_another_file() {
     let bench = Bench::new();
     bench.write("in", "secret");
-    bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.ok("encrypt -k key in");
     bench.write("in.age", "age-encryption.org/v1\n-> X25519 \n");
-    for args in [&["cat", "-k", "key", "in.age"][..], &["raf", "cat", "-k", "key", "in.age"]] {
+    for args in ["cat -k key in.age", "raf cat -k key in.age"] {
         assert!(bench.fails(args, 4, "this is not a").contains("decrypt it with age -d"));
     }
-    bench.ok(&["raf", "import", "-k", "key", "in", "in.raf"]);
-    let stderr =
-        bench.fails(&["cat", "-k", "key", "-"], 2, "standard input does not allow random access");
+    bench.ok("raf import -k key in in.raf");
+    let stderr = bench.fails("cat -k key -", 2, "standard input does not allow random access");
     assert!(stderr.contains("palladion decrypt"), "{stderr}");
-    bench.fails(&["cat", "-k", "key", "."], 1, "is a directory");
-    bench.fails(&["cat", "-k", "key", "missing"], 1, "cannot open \"missing\"");
-    bench.fails(&["cat", "-k", "key", "in"], 4, "not a Palladion file");
-    bench.ok(&["keygen", "-o", "other"]);
-    bench.fails(&["cat", "-k", "other", "in.pld"], 3, "(tried key ");
-    bench.ok(&["cat", "-k", "other", "-k", "key", "in.pld"]);
+    bench.fails("cat -k key .", 1, "is a directory");
+    bench.fails("cat -k key missing", 1, "cannot open \"missing\"");
+    bench.fails("cat -k key in", 4, "not a Palladion file");
+    bench.ok("keygen -o other");
+    bench.fails("cat -k other in.pld", 3, "(tried key ");
+    bench.ok("cat -k other -k key in.pld");
     // Each kind of file has commands of the same names.
     for command in ["cat", "info", "verify"] {
         let run = bench.run(&[command, "in.raf"]);
@@ -111,37 +99,26 @@ fn cat_of_a_pipe_or_another_file() {
     }
 }
 
-/// Damages a file of three chunks and a bit. Each change, and the chunk of the error.
-fn damages(sealed: &[u8]) -> Vec<(&'static str, Vec<u8>, &'static str)> {
-    let sealed_chunk = CHUNK + 36;
-    let flipped = |at: usize| {
-        let mut damaged = sealed.to_vec();
-        damaged[at] ^= 1;
-        damaged
-    };
-    let mut swapped = sealed.to_vec();
-    let (first, second) = swapped[128..].split_at_mut(sealed_chunk);
-    first.swap_with_slice(&mut second[..sealed_chunk]);
-    vec![
-        ("flipped", flipped(128 + sealed_chunk + 500), "chunk 1 (at byte 1188) fails"),
-        ("swapped", swapped, "chunk 0 (at byte 128) fails"),
-        ("cut", sealed[..2000].to_vec(), "it ends within chunk 1, after 2000 bytes"),
-        ("border", sealed[..128 + 2 * sealed_chunk].to_vec(), "it ends within chunk 2"),
-        ("longer", [sealed, b"more"].concat(), "data follows from byte"),
-        ("header", flipped(20), "the header of the file is damaged"),
-        ("short", sealed[..100].to_vec(), "it ends within the header, after 100 bytes"),
-    ]
-}
-
 #[test]
 fn damaged_files() {
     let bench = Bench::new();
     let plain = text(3 * CHUNK + 5);
     bench.write("in", &plain);
-    bench.ok(&["encrypt", "-k", "key", "--chunk-size", "1K", "in"]);
+    bench.ok("encrypt -k key --chunk-size 1K in");
     let sealed = bench.read("in.pld");
-    for (name, damaged, says) in damages(&sealed) {
-        bench.write(name, damaged);
+    for name in ["flipped", "header"] {
+        bench.write(name, &sealed);
+    }
+    bench.flip("flipped", 128 + CHUNK + 36 + 500);
+    bench.flip("header", 20);
+    bench.write("cut", &sealed[..2000]);
+    bench.write("longer", [&sealed[..], b"more"].concat());
+    for (name, says) in [
+        ("flipped", "chunk 1 (at byte 1188) fails"),
+        ("cut", "it ends within chunk 1, after 2000 bytes"),
+        ("longer", "data follows from byte"),
+        ("header", "the header of the file is damaged"),
+    ] {
         let run = bench.run(&["verify", "-k", "key", "in.pld", name, "in.pld"]);
         assert_eq!(run.status.code(), Some(4), "{run:?}");
         let lines = format!("in.pld: OK\n{name}: FAILED\nin.pld: OK\n");
@@ -161,61 +138,62 @@ fn damaged_files() {
     // Damage elsewhere does not matter.
     let cat = ["cat", "-k", "key", "--offset", "2K", "flipped"];
     assert!(bench.ok(&cat) == plain[2 * CHUNK..]);
-    assert!(bench.ok(&["cat", "-k", "key", "--length", "1K", "flipped"]) == plain[..CHUNK]);
+    assert!(bench.ok("cat -k key --length 1K flipped") == plain[..CHUNK]);
 }
 
 #[test]
 fn verify_says_what_it_could_not_check() {
     let bench = Bench::new();
     bench.write("in", "secret");
-    bench.ok(&["encrypt", "-k", "key", "in"]);
-    bench.ok(&["keygen", "-o", "other"]);
-    bench.ok(&["encrypt", "-k", "other", "in", "-o", "b c.pld"]);
-    let run = bench.run(&["verify", "-k", "key", "missing", "b c.pld", "in.pld", "in"]);
+    bench.ok("encrypt -k key in");
+    bench.ok("keygen -o other");
+    bench.ok("encrypt -k other in -o b.pld");
+    let run = bench.run("verify -k key missing b.pld in.pld in");
     assert_eq!(run.status.code(), Some(1), "the first failure: {run:?}");
-    let lines = "missing: FAILED open or read\nb c.pld: FAILED open or read\nin.pld: OK\n\
-                 in: FAILED\n";
-    assert_eq!(String::from_utf8(run.stdout).unwrap(), lines);
+    let lines =
+        b"missing: FAILED open or read\nb.pld: FAILED open or read\nin.pld: OK\nin: FAILED\n";
+    assert_eq!(run.stdout, lines);
     assert_eq!(run.stderr.matches("error: ").count(), 3, "{}", run.stderr);
-    let run = bench.run(&["verify", "-k", "key", "b c.pld"]);
-    assert_eq!(run.status.code(), Some(3), "{run:?}");
+    assert_eq!(bench.run("verify -k key b.pld").status.code(), Some(3));
     // With -q only failures are printed. A file can come from standard input, and one of several
     // keys may open none of the files.
-    assert!(
-        bench.ok(&["verify", "-q", "-k", "key", "-k", "other", "in.pld", "b c.pld"]).is_empty()
-    );
-    let run = bench.run(&["verify", "-q", "-k", "key", "b c.pld", "in.pld"]);
-    assert_eq!(run.stdout, b"b c.pld: FAILED open or read\n");
-    for args in [&["verify", "-k", "key"][..], &["verify", "-k", "key", "-"]] {
+    assert!(bench.ok("verify -q -k key -k other in.pld b.pld").is_empty());
+    let run = bench.run("verify -q -k key b.pld in.pld");
+    assert_eq!(run.stdout, b"b.pld: FAILED open or read\n");
+    for args in ["verify -k key", "verify -k key -"] {
         let run = bench.run_with_input(args, &bench.read("in.pld"));
         assert!(run.status.success() && run.stdout == b"-: OK\n", "{run:?}");
     }
-    bench.fails(&["verify", "-k", "in", "in.pld", "in.pld"], 1, "not a Palladion key");
-    assert_eq!(bench.names(), ["b c.pld", "in", "in.pld", "key", "other"]);
+    bench.fails("verify -k in in.pld in.pld", 1, "not a Palladion key");
+    assert_eq!(bench.names(), ["b.pld", "in", "in.pld", "key", "other"]);
 }
 
 #[test]
 fn info_without_a_key() {
     let bench = Bench::new();
-    for (name, plain) in files(&bench) {
-        let text = String::from_utf8(bench.ok(&["info", &name])).unwrap();
-        let chunks = plain.len().div_ceil(CHUNK).max(1);
+    for (name, len, chunks, on_disk) in [
+        ("0", 0, 1, 128 + 36),
+        ("1", 1, 1, 128 + 37),
+        ("1024", CHUNK, 1, 128 + CHUNK + 36),
+        ("1025", CHUNK + 1, 2, 128 + CHUNK + 1 + 2 * 36),
+    ] {
+        bench.write(name, text(len));
+        bench.ok(&format!("encrypt -k key --chunk-size 1K {name}"));
         let expected = format!(
-            "file:        {name}\nversion:     1\nalgorithm:   AEGIS-256X2\nchunk size:  1024\n\
-             secret:      key\nsize:        {}\nchunks:      {chunks}\non disk:     {}\n\
-             verified:    nothing (info uses no key; see palladion verify)\n",
-            plain.len(),
-            bench.read(&name).len(),
+            "file:        {name}.pld\nversion:     1\nalgorithm:   AEGIS-256X2\n\
+             chunk size:  1024\nsecret:      key\nsize:        {len}\nchunks:      {chunks}\n\
+             on disk:     {on_disk}\n\
+             verified:    nothing (info uses no key; see palladion verify)\n"
         );
-        assert_eq!(text, expected);
+        assert_eq!(bench.shows(&format!("info {name}.pld")), expected);
     }
     // A passphrase and its cost, in JSON.
-    let args = ["encrypt", "--passphrase-file", "-", "--kdf-memory", "1M", "-a", "AEGIS-128L"];
+    bench.private("words", "open sesame");
+    bench.ok("encrypt --passphrase-file words --kdf-memory 1M -a AEGIS-128L 1024 -o words.pld");
     // Windows has no such names.
     let name = if cfg!(windows) { "a b.pld" } else { "a \"b\".pld" };
-    let args = [&args[..], &["1024", "-o", name]].concat();
-    assert!(bench.run_with_input(&args, b"open sesame").status.success());
-    let json = String::from_utf8(bench.ok(&["info", "--json", name, "1.pld"])).unwrap();
+    std::fs::rename(bench.path("words.pld"), bench.path(name)).unwrap();
+    let json = bench.shows(&["info", "--json", name, "1.pld"]);
     let expected = concat!(
         r#","version":1,"algorithm":"AEGIS-128L","chunk_size":1048576,"#,
         r#""key_slots":null,"#,
@@ -230,13 +208,13 @@ fn info_without_a_key() {
     );
     let shown = name.replace('"', r#"\""#);
     assert_eq!(json, format!(r#"{{"file":"{shown}"{expected}"#));
-    let text = String::from_utf8(bench.ok(&["info", name, "1.pld"])).unwrap();
+    let text = bench.shows(&["info", name, "1.pld"]);
     let secret = "secret:      passphrase (Argon2id: memory 1 MiB, passes 3, lanes 4)\n";
     assert!(text.contains(secret) && text.contains("verify)\n\nfile:        1.pld\n"), "{text}");
 
     // From a pipe, whose length nobody knows.
     let start = &bench.read("1024.pld")[..128];
-    let run = bench.run_with_input(&["info", "--json", "-"], start);
+    let run = bench.run_with_input("info --json -", start);
     assert!(run.status.success(), "{run:?}");
     let text = String::from_utf8(run.stdout).unwrap();
     assert!(text.contains(r#""size":null,"chunks":null,"on_disk":null"#), "{text}");
@@ -251,27 +229,8 @@ fn info_without_a_key() {
         assert!(run.stderr.contains("no file has 1224 bytes"), "{}", run.stderr);
     }
     bench.write("bad", &bench.read("1.pld")[..127]);
-    bench.fails(&["info", "bad"], 4, "it ends within the header, after 127 bytes");
-    bench.fails(&["info", "1"], 4, "not a Palladion file");
-    bench.fails(&["info", "missing"], 1, "cannot open");
-    assert_eq!(bench.run(&["info"]).status.code(), Some(2));
-}
-
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-#[test]
-fn failing_outputs() {
-    let bench = Bench::new();
-    bench.write("in", "secret");
-    bench.ok(&["encrypt", "-k", "key", "in"]);
-    let redirections =
-        if cfg!(target_os = "linux") { &[">&-", ">/dev/full"][..] } else { &[">&-"] };
-    for command in ["cat -k key", "verify -k key in.pld", "info in.pld", "info --json in.pld"] {
-        for redirection in redirections {
-            let script = format!("\"$P\" {command} in.pld {redirection}");
-            let run = finish(bench.shell(&script).spawn().unwrap());
-            assert_eq!(run.status.code(), Some(1), "{script}: {run:?}");
-            assert_eq!(run.stderr.matches("error: ").count(), 1, "{script}: {run:?}");
-            assert!(run.stderr.contains("standard output"), "{script}: {run:?}");
-        }
-    }
+    bench.fails("info bad", 4, "it ends within the header, after 127 bytes");
+    bench.fails("info 1", 4, "not a Palladion file");
+    bench.fails("info missing", 1, "cannot open");
+    assert_eq!(bench.run("info").status.code(), Some(2));
 }

@@ -1,28 +1,23 @@
 //! Files for the keys of age: recipients and identities.
 
 use crate::common::*;
-use crate::keys::chmod;
 
 /// A folder with the identities `bob`, `eve` and `pq`, their recipients in `bob.pub`, `eve.pub` and
-/// `pq.pub`, a `key` and a text `in`.
+/// `pq.pub`, two passphrases, a `key` and a text `in`.
 fn bench() -> Bench {
     let bench = Bench::new();
     for (name, option) in [("bob", "-q"), ("eve", "-q"), ("pq", "--pq")] {
-        let recipient = bench.ok(&["keygen", "--identity", option, "-o", name]);
+        let recipient = bench.ok(&format!("keygen --identity {option} -o {name}"));
         bench.write(&format!("{name}.pub"), recipient);
     }
+    bench.private("passphrase", "open sesame");
+    bench.private("wrong", "Open sesame");
     bench.write("in", "a text");
     bench
 }
 
 fn line(bench: &Bench, name: &str) -> String {
     String::from_utf8(bench.read(name)).unwrap().trim_end().to_string()
-}
-
-fn says(bench: &Bench, args: &[&str]) -> String {
-    let run = bench.run(args);
-    assert!(run.status.success(), "{args:?}: {run:?}");
-    run.stderr
 }
 
 /// Which of these secrets open `in.pld`.
@@ -48,36 +43,35 @@ fn identities_and_their_recipients() {
     }
     assert!(line(&bench, "bob.pub").starts_with("age1") && line(&bench, "bob.pub").len() == 62);
     assert!(line(&bench, "pq.pub").starts_with("age1pq1"));
-    let two = bench.ok(&["recipient", "eve", "bob"]);
+    let two = bench.ok("recipient eve bob");
     assert_eq!(two, [bench.read("eve.pub"), bench.read("bob.pub")].concat());
     // An identity whose recipient cannot be printed is there all the same.
     #[cfg(target_os = "linux")]
     {
-        let script = "\"$P\" keygen --identity -f -o eve > /dev/full";
-        let run = finish(bench.shell(script).spawn().unwrap());
+        let run = bench.sh("$P keygen --identity -f -o eve > /dev/full");
         assert_eq!(run.status.code(), Some(1), "{run:?}");
         assert!(run.stderr.contains("the new identity is in \"eve\""), "{run:?}");
-        assert_ne!(bench.ok(&["recipient", "eve"]), bench.read("eve.pub"));
+        assert_ne!(bench.ok("recipient eve"), bench.read("eve.pub"));
         std::fs::rename(bench.path("eve.old-1"), bench.path("eve")).unwrap();
-        assert_eq!(bench.ok(&["recipient", "eve"]), bench.read("eve.pub"));
+        assert_eq!(bench.ok("recipient eve"), bench.read("eve.pub"));
     }
     // To standard output, only the file.
-    let shown = String::from_utf8(bench.ok(&["keygen", "--identity", "-o", "-"])).unwrap();
+    let shown = bench.shows("keygen --identity -o -");
     assert!(shown.lines().count() == 2 && shown.contains("\nAGE-SECRET-KEY-1"), "{shown}");
-    let stderr = bench.fails(&["keygen", "--identity", "-o", "bob"], 1, "already exists");
+    let stderr = bench.fails("keygen --identity -o bob", 1, "already exists");
     assert!(stderr.contains("palladion recipient FILE prints its recipient"), "{stderr}");
-    bench.fails(&["recipient"], 2, "no default identity file");
+    bench.fails("recipient", 2, "no default identity file");
     // Habits of age.
-    let stderr = bench.fails(&["keygen", "--identity", "-pq", "-o", "new"], 2, "-pq means -p -q");
+    let stderr = bench.fails("keygen --identity -pq -o new", 2, "-pq means -p -q");
     assert!(stderr.contains("use --pq"), "{stderr}");
     for option in ["-a", "--armor"] {
         let stderr = bench.fails(&["encrypt", option, "in"], 2, "pipe it through base64");
         assert!(!stderr.contains("--rm"), "{stderr}");
     }
-    bench.fails(&["-r", "age1", "in"], 2, "palladion encrypt -r");
-    bench.ok(&["-e", "-i", "bob", "-o", "e.pld", "in"]);
-    assert_eq!(bench.ok(&["-d", "-i", "bob", "-o", "-", "e.pld"]), b"a text");
-    bench.fails(&["recipient", "key"], 1, "line 1: not a valid identity");
+    bench.fails("-r age1 in", 2, "palladion encrypt -r");
+    bench.ok("-e -i bob -o e.pld in");
+    assert_eq!(bench.ok("-d -i bob -o - e.pld"), b"a text");
+    bench.fails("recipient key", 1, "line 1: not a valid identity");
 }
 
 #[test]
@@ -85,58 +79,56 @@ fn for_each_recipient() {
     let bench = bench();
     let bob = line(&bench, "bob.pub");
     for (args, expected) in [
-        (&["-r", &bob][..], &["bob"][..]),
-        (&["-R", "bob.pub", "-i", "eve"], &["bob", "eve"]),
-        (&["-i", "pq"], &["pq"]),
-        (&["-k", "key", "-R", "pq.pub"], &["pq", "key"]),
+        (&*format!("-r {bob}"), &["bob"][..]),
+        ("-R bob.pub -i eve", &["bob", "eve"]),
+        ("-i pq", &["pq"]),
+        ("-k key -R pq.pub", &["pq", "key"]),
     ] {
-        says(&bench, &[&["encrypt", "-f", "in"], args].concat());
-        assert_eq!(openers(&bench), expected, "{args:?}");
+        bench.says(&format!("encrypt -f in {args}"));
+        assert_eq!(openers(&bench), expected, "{args}");
     }
     // From a pipe, to a pipe, in one slot.
-    let file = bench.run_with_input(&["encrypt", "-r", &bob, "-ieve", "-k", "key"], b"pipe").stdout;
-    let opened = bench.run_with_input(&["decrypt", "-q", "-ibob"], &file);
-    assert_eq!(opened.stdout, b"pipe");
+    let encrypt = format!("encrypt -r {bob} -ieve -k key");
+    let file = bench.run_with_input(&encrypt, b"pipe").stdout;
+    assert_eq!(bench.run_with_input("decrypt -q -ibob", &file).stdout, b"pipe");
     bench.write("in.pld", file);
     assert_eq!(openers(&bench), ["bob", "eve", "key"]);
-    let said = String::from_utf8(bench.ok(&["slots", "in.pld"])).unwrap();
-    assert!(said.contains("slot 1:      key\nslot 2:      age (X25519, X25519)\n"), "{said}");
-    let said = String::from_utf8(bench.ok(&["info", "in.pld"])).unwrap();
-    assert!(said.contains("secret:      key, age (X25519, X25519)\n"), "{said}");
-    let said = String::from_utf8(bench.ok(&["info", "--json", "in.pld"])).unwrap();
-    let age = r#"{"kind":"age","recipients":["X25519","X25519"]}"#;
-    assert!(said.contains(age), "{said}");
-    let said = says(&bench, &["verify", "-kkey", "in.pld"]);
-    assert!(
-        said.contains("anyone with the public key of a recipient could have written it"),
-        "{said}"
-    );
+    for (args, says) in [
+        ("slots", "slot 1:      key\nslot 2:      age (X25519, X25519)\n"),
+        ("info", "secret:      key, age (X25519, X25519)\n"),
+        ("info --json", r#"{"kind":"age","recipients":["X25519","X25519"]}"#),
+    ] {
+        let said = bench.shows(&format!("{args} in.pld"));
+        assert!(said.contains(says), "{said}");
+    }
+    let said = bench.says("verify -kkey in.pld");
+    let says = "anyone with the public key of a recipient could have written it";
+    assert!(said.contains(says), "{said}");
     // The last part of a file, and the same command to pack and to unpack.
-    assert_eq!(bench.ok(&["cat", "-q", "-i", "eve", "--tail=2", "in.pld"]), b"pe");
-    let args = ["encrypt", "-d", "-q", "-R", "bob.pub", "-i", "bob", "-o", "-", "in.pld"];
-    assert_eq!(bench.ok(&args), b"pipe");
+    assert_eq!(bench.ok("cat -q -i eve --tail=2 in.pld"), b"pe");
+    assert_eq!(bench.ok("encrypt -d -q -R bob.pub -i bob -o - in.pld"), b"pipe");
 }
 
 #[test]
 fn the_default_identity() {
     let bench = bench();
-    let run = bench.run(&["keygen", "--identity"]);
+    let run = bench.run("keygen --identity");
     assert!(run.status.success() && run.stderr.contains("created the identity file"), "{run:?}");
     bench.write("own.pub", &run.stdout);
-    bench.ok(&["encrypt", "-R", "own.pub", "in"]);
-    assert_eq!(bench.ok(&["recipient"]), run.stdout);
-    assert_eq!(bench.ok(&["decrypt", "-q", "-o", "-", "in.pld"]), b"a text");
-    let stderr = bench.fails(&["keygen", "--identity"], 1, "already exists");
+    bench.ok("encrypt -R own.pub in");
+    assert_eq!(bench.ok("recipient"), run.stdout);
+    assert_eq!(bench.ok("decrypt -q -o - in.pld"), b"a text");
+    let stderr = bench.fails("keygen --identity", 1, "already exists");
     assert!(stderr.contains("palladion recipient prints"), "{stderr}");
     // Another one, which the environment names.
-    bench.ok(&["encrypt", "-f", "-R", "bob.pub", "in"]);
-    bench.fails(&["decrypt", "-o", "new", "in.pld"], 3, "none of the file's key slots");
-    let mut command = bench.command(&["decrypt", "-q", "-o", "-", "in.pld"]);
-    assert_eq!(command.env("PALLADION_IDENTITY_FILE", "bob").output().unwrap().stdout, b"a text");
+    bench.ok("encrypt -f -R bob.pub in");
+    bench.fails("decrypt -o new in.pld", 3, "none of the file's key slots");
+    let run = bench.run_with("PALLADION_IDENTITY_FILE", "bob", "decrypt -q -o - in.pld");
+    assert_eq!(run.stdout, b"a text");
     // It is not taken for files without slots for it, nor to encrypt.
-    bench.ok(&["encrypt", "-f", "-k", "key", "in"]);
-    bench.fails(&["decrypt", "-o", "new", "in.pld"], 2, "no key given");
-    let stderr = bench.fails(&["encrypt", "-o", "new", "in"], 2, "no key given");
+    bench.ok("encrypt -f -k key in");
+    bench.fails("decrypt -o new in.pld", 2, "no key given");
+    let stderr = bench.fails("encrypt -o new in", 2, "no key given");
     assert!(stderr.contains("-i IDENTITYFILE for a public key"), "{stderr}");
 }
 
@@ -144,18 +136,14 @@ fn the_default_identity() {
 #[test]
 fn removed() {
     let bench = bench();
-    bench.write("passphrase", "open sesame");
-    chmod(&bench, "passphrase", 0o600);
-    let kdf = ["--kdf-memory=64K", "--kdf-passes=1"];
-    let encrypt = ["encrypt", "-R", "bob.pub", "--passphrase-file=passphrase", "in"];
-    bench.ok(&[&encrypt[..], &kdf].concat());
-    let mut command = bench.command(&["decrypt", "-o", "new", "in.pld"]);
-    let run = finish(command.env("PALLADION_IDENTITY_FILE", "eve").spawn().unwrap());
+    let kdf = "--kdf-memory=64K --kdf-passes=1";
+    bench.ok(&format!("encrypt -R bob.pub --passphrase-file=passphrase in {kdf}"));
     let tried = format!("(tried the identity of {})", line(&bench, "eve.pub"));
     let says =
         format!("\"in.pld\": none of the keys and identities opens it {tried}\nerror: no term");
+    let run = bench.run_with("PALLADION_IDENTITY_FILE", "eve", "decrypt -o new in.pld");
     assert!(run.stderr.starts_with(&says), "{run:?}");
-    let run = bench.run(&["decrypt", "-ieve", "-p", "-o", "new", "in.pld"]);
+    let run = bench.run("decrypt -ieve -p -o new in.pld");
     assert!(run.stderr.starts_with(&says), "{run:?}");
 }
 
@@ -163,27 +151,22 @@ fn removed() {
 #[test]
 fn the_passphrase_of_the_default_identity() {
     let bench = bench();
-    for (name, passphrase) in [("passphrase", "open sesame"), ("wrong", "Open sesame")] {
-        bench.write(name, passphrase);
-        chmod(&bench, name, 0o600);
-    }
     let (right, wrong) = ("--passphrase-file=passphrase", "--passphrase-file=wrong");
-    bench.run(&["keygen", "-q", "--identity", right]);
-    bench.fails(&["recipient"], 1, "no terminal");
-    bench.fails(&["recipient", wrong], 3, "wrong passphrase");
-    let own = bench.ok(&["recipient", right]);
-    assert_eq!(bench.ok(&["recipient", wrong, right, "bob"]), bench.read("bob.pub"));
-    bench.write("own.pub", &own);
-    bench.ok(&["encrypt", "-R", "own.pub", "-R", "bob.pub", "-kkey", "in"]);
-    assert_eq!(bench.ok(&["cat", "-q", right, "in.pld"]), b"a text");
-    assert_eq!(bench.ok(&["cat", "-q", wrong, right, "in.pld"]), b"a text");
-    assert!(bench.run(&["slots", right, "in.pld"]).status.success());
-    bench.fails(&["cat", "-q", wrong, "in.pld"], 3, "wrong passphrase");
-    bench.fails(&["cat", "-q", "-ieve", right, "in.pld"], 3, "none of the file's key slots");
-    let encrypt = ["encrypt", "-f", "-R", "own.pub", wrong, "in"];
-    bench.ok(&[&encrypt[..], &["--kdf-memory=64K", "--kdf-passes=1"]].concat());
-    bench.fails(&["cat", "-q", right, "in.pld"], 3, "none of the file's key slots opens");
-    assert_eq!(bench.ok(&["cat", "-q", wrong, "in.pld"]), b"a text");
+    bench.run(&format!("keygen -q --identity {right}"));
+    bench.fails("recipient", 1, "no terminal");
+    bench.fails(&format!("recipient {wrong}"), 3, "wrong passphrase");
+    bench.write("own.pub", bench.ok(&format!("recipient {right}")));
+    assert_eq!(bench.ok(&format!("recipient {wrong} {right} bob")), bench.read("bob.pub"));
+    bench.ok("encrypt -R own.pub -R bob.pub -kkey in");
+    assert_eq!(bench.shows(&format!("cat -q {right} in.pld")), "a text");
+    assert_eq!(bench.shows(&format!("cat -q {wrong} {right} in.pld")), "a text");
+    bench.says(&format!("slots {right} in.pld"));
+    bench.fails(&format!("cat -q {wrong} in.pld"), 3, "wrong passphrase");
+    let none = "none of the file's key slots opens";
+    bench.fails(&format!("cat -q -ieve {right} in.pld"), 3, none);
+    bench.ok(&format!("encrypt -f -R own.pub {wrong} in --kdf-memory=64K --kdf-passes=1"));
+    bench.fails(&format!("cat -q {right} in.pld"), 3, none);
+    assert_eq!(bench.shows(&format!("cat -q {wrong} in.pld")), "a text");
 }
 
 #[test]
@@ -193,36 +176,35 @@ fn named_twice() {
     bench.write("two.pub", [&pub_file[..], &pub_file].concat());
     let note = format!("note: a recipient is named twice, and counts once: {}…\n", &bob[..20]);
     let encrypt = ["encrypt", "-r", &bob, "-R", "two.pub", "-i", "bob", "-i", "eve", "in"];
-    assert_eq!(says(&bench, &encrypt), note.repeat(3));
-    let slots = || String::from_utf8(bench.ok(&["slots", "in.pld"])).unwrap();
+    assert_eq!(bench.says(&encrypt), note.repeat(3));
+    let slots = || bench.shows("slots in.pld");
     assert!(slots().contains("slot 1:      age (X25519, X25519)\nverified"), "{}", slots());
     assert_eq!(openers(&bench), ["bob", "eve"]);
     let to = ["--to-recipient", &bob, "--to-recipients-file", "two.pub"];
-    assert!(says(&bench, &[&["rewrap", "-ibob", "in.pld"][..], &to].concat()).contains(&note));
+    assert!(bench.says(&[&["rewrap", "-ibob", "in.pld"][..], &to].concat()).contains(&note));
     assert!(slots().contains("slot 1:      age (X25519)\nverified"), "{}", slots());
 }
 
 #[test]
 fn changed_recipients() {
     let bench = bench();
-    bench.ok(&["encrypt", "-i", "bob", "in"]);
+    bench.ok("encrypt -i bob in");
     let bob = line(&bench, "bob.pub");
-    let add = ["rewrap", "--add", "-i", "bob", "--to-recipients-file", "eve.pub", "in.pld"];
-    assert_eq!(says(&bench, &add), "note: \"in.pld\": added: age (X25519)\n");
+    let add = "rewrap --add -i bob --to-recipients-file eve.pub in.pld";
+    assert_eq!(bench.says(add), "note: \"in.pld\": added: age (X25519)\n");
     assert_eq!(openers(&bench), ["bob", "eve"]);
-    let to_pq = ["--to-recipients-file", "pq.pub", "in.pld"];
+    let to_pq = "--to-recipients-file pq.pub in.pld";
     // Neither across slots nor within one.
     let message = "quantum-safe recipients (age1pq1…) cannot share a file with others";
-    bench.fails(&[&["rewrap", "--add", "-i", "bob"][..], &to_pq].concat(), 1, message);
-    let both = ["rewrap", "-ibob", "--to-recipient", &bob, to_pq[0], to_pq[1], to_pq[2]];
-    bench.fails(&both, 2, message);
-    bench.fails(&["encrypt", "-i", "bob", "-i", "pq", "-o", "new", "in"], 2, message);
+    bench.fails(&format!("rewrap --add -i bob {to_pq}"), 1, message);
+    bench.fails(&format!("rewrap -i bob --to-recipient {bob} {to_pq}"), 2, message);
+    bench.fails("encrypt -i bob -i pq -o new in", 2, message);
     // Someone who also has the new identity is not locked out.
-    let args = [&["rewrap", "-i", "bob"][..], &to_pq].concat();
-    bench.fails(&args, 2, "none of the secrets that open the files now");
-    says(&bench, &[&["rewrap", "-i", "bob", "-i", "pq"][..], &to_pq].concat());
+    let message = "none of the secrets that open the files now";
+    bench.fails(&format!("rewrap -i bob {to_pq}"), 2, message);
+    bench.says(&format!("rewrap -i bob -i pq {to_pq}"));
     assert_eq!(openers(&bench), ["pq"]);
-    says(&bench, &["rewrap", "-ipq", "--to-key=key", "--to-recipient", &bob, "-f", "in.pld"]);
+    bench.says(&format!("rewrap -ipq --to-key=key --to-recipient {bob} -f in.pld"));
     assert_eq!(openers(&bench), ["bob", "key"]);
 }
 
@@ -231,20 +213,17 @@ fn what_is_taken_for_something_else() {
     let bench = bench();
     let (bob, secret) = (line(&bench, "bob.pub"), line(&bench, "bob"));
     let secret = secret.lines().last().unwrap();
-    bench.ok(&["encrypt", "-R", "bob.pub", "in"]);
-    bench.ok(&["encrypt", "-k", "key", "-o", "plain.pld", "in"]);
-    chmod(&bench, "eve", 0o644);
-    bench.write("utf16", b"\xff\xfeA\0G\0E\0");
+    bench.ok("encrypt -R bob.pub in");
+    bench.ok("encrypt -k key -o plain.pld in");
+    bench.chmod("eve", 0o644);
+    bench.private("utf16", b"\xff\xfeA\0G\0E\0");
     // Any character may be missing in a random key, so the last one is changed.
     let changed = |text: &str, one: char, other: char| {
         let (rest, last) = text.trim_end().split_at(text.trim_end().len() - 1);
         format!("{rest}{}", if last.starts_with(one) { other } else { one })
     };
-    bench.write("damaged", changed(secret, 'Q', 'P'));
+    bench.private("damaged", changed(secret, 'Q', 'P'));
     bench.write("twisted.pub", changed(&bob, 'q', 'p'));
-    for name in ["utf16", "damaged"] {
-        chmod(&bench, name, 0o600);
-    }
     let encrypt = ["encrypt", "-o", "new", "in"];
     let decrypt = ["decrypt", "-o", "new", "in.pld"];
     let plain = ["decrypt", "-o", "new", "plain.pld"];
@@ -286,8 +265,8 @@ fn what_is_taken_for_something_else() {
     #[cfg(unix)]
     bench.fails(&[&decrypt[..], &["-i", "eve"]].concat(), 1, "other users can read \"eve\"");
     // An identity does not encrypt itself, and no output replaces it.
-    bench.fails(&["encrypt", "-i", "bob", "-o", "new", "bob"], 2, "that would encrypt it");
-    bench.fails(&["decrypt", "-f", "-i", "bob", "-o", "bob", "in.pld"], 2, "identity");
+    bench.fails("encrypt -i bob -o new bob", 2, "that would encrypt it");
+    bench.fails("decrypt -f -i bob -o bob in.pld", 2, "identity");
     // Under whatever name, and whoever else is a recipient.
     std::fs::copy(bench.path("bob"), bench.path("copy")).unwrap();
     let says = "holds the identity of a recipient";
@@ -295,9 +274,8 @@ fn what_is_taken_for_something_else() {
         bench.fails(&[&["encrypt", "--rm"][..], &args].concat(), 2, says);
     }
     bench.write("other", line(&bench, "eve"));
-    bench.ok(&["encrypt", "-R", "bob.pub", "other"]);
-    let replaced = ["encrypt", "-f", "-R", "bob.pub", "-o", "bob.pub", "in"];
-    bench.fails(&replaced, 2, "recipients file");
+    bench.ok("encrypt -R bob.pub other");
+    bench.fails("encrypt -f -R bob.pub -o bob.pub in", 2, "recipients file");
 }
 
 /// Messages end up in logs.
@@ -310,24 +288,24 @@ fn secrets_are_not_repeated() {
     let blanks = format!(" \n{bob} ");
     for secret in [&key, &bob, &pq, &bob.to_lowercase(), &blanks, &key.to_uppercase()] {
         for args in [
-            &["encrypt", "-o", "new", "in", "-k"][..],
-            &["encrypt", "-o", "new", "in", "-i"],
-            &["encrypt", "-o", "new", "in", "-r"],
-            &["encrypt", "-o", "new", "in", "-R"],
-            &["encrypt", "-k", "key", "-o", "new"],
-            &["rewrap", "-k", "key", "in", "--to-key"],
-            &["rewrap", "-k", "key", "in", "--to-recipient"],
-            &["fingerprint"],
-            &["recipient"],
+            "encrypt -o new in -k",
+            "encrypt -o new in -i",
+            "encrypt -o new in -r",
+            "encrypt -o new in -R",
+            "encrypt -k key -o new",
+            "rewrap -k key in --to-key",
+            "rewrap -k key in --to-recipient",
+            "fingerprint",
+            "recipient",
         ] {
-            let run = bench.run(&[args, &[secret]].concat());
+            let run = bench.run(&[args.args(), vec![secret]].concat());
             assert!(!run.status.success() && run.stderr.contains("history"), "{args:?}: {run:?}");
             assert!(!run.stderr.contains(&secret.trim()[..40]), "{args:?}: {run:?}");
         }
         for (variable, command) in
             [("PALLADION_KEY_FILE", "fingerprint"), ("PALLADION_IDENTITY_FILE", "recipient")]
         {
-            let run = finish(bench.command(&[command]).env(variable, secret).spawn().unwrap());
+            let run = bench.run_with(variable, secret, command);
             assert!(run.stderr.contains(variable) && run.stderr.contains("history"), "{run:?}");
             assert!(!run.stderr.contains(&secret.trim()[..40]), "{run:?}");
         }
@@ -341,34 +319,29 @@ fn secrets_are_not_repeated() {
     // What is named like one is shown, and what ends with dots is none.
     let name = "age-secret-key-backup.txt";
     bench.fails(&["fingerprint", name], 1, name);
-    assert!(!bench.fails(&["fingerprint", "notes…"], 1, "notes…").contains("history"));
+    assert!(!bench.fails("fingerprint notes…", 1, "notes…").contains("history"));
 }
 
 #[test]
 fn a_slot_for_age() {
     let bench = bench();
-    bench.ok(&["encrypt", "-k", "key", "-R", "bob.pub", "-i", "eve", "in"]);
-    let slot = bench.ok(&["slots", "--extract", "2", "in.pld"]);
+    bench.ok("encrypt -k key -R bob.pub -i eve in");
+    let slot = bench.ok("slots --extract 2 in.pld");
     assert!(slot.starts_with(b"age-encryption.org/v1\n-> X25519 "));
-    bench.ok(&["slots", "--extract=2", "-o", "slot.age", "in.pld"]);
-    let again = ["slots", "--extract=2", "-o", "slot.age", "in.pld"];
-    let stderr = bench.fails(&again, 1, "already exists");
+    bench.ok("slots --extract=2 -o slot.age in.pld");
+    let stderr = bench.fails("slots --extract=2 -o slot.age in.pld", 1, "already exists");
     assert!(stderr.contains("--force") && !stderr.contains("--skip-existing"), "{stderr}");
     assert_eq!(bench.read("slot.age"), slot);
-    bench.fails(
-        &["slots", "--extract=1", "in.pld"],
-        2,
-        "slot 1 of \"in.pld\" is not for recipients",
-    );
-    bench.fails(&["slots", "--extract=3", "in.pld"], 2, "has no slot 3");
-    bench.fails(&["slots", "--extract=2", "in.pld", "in.pld"], 2, "--extract takes one file");
+    bench.fails("slots --extract=1 in.pld", 2, "slot 1 of \"in.pld\" is not for recipients");
+    bench.fails("slots --extract=3 in.pld", 2, "has no slot 3");
+    bench.fails("slots --extract=2 in.pld in.pld", 2, "--extract takes one file");
 }
 
 /// A process that changes slots is killed: one of both secrets opens, and mends the file.
 #[test]
 fn killed() {
     let bench = bench();
-    bench.ok(&["encrypt", "-k", "key", "--slots", "in"]);
+    bench.ok("encrypt -k key --slots in");
     let to = [["--to-recipients-file", "bob.pub"], ["--to-key", "key"]];
     for round in 0..20 {
         let command = ["rewrap", "-q", "-k", "key", "-i", "bob", "in.pld"];
@@ -406,43 +379,33 @@ fn an_identity_with_a_passphrase() {
 fn an_identity_with_a_passphrase_in_a_file() {
     let bench = Bench::new();
     bench.write("in", "a text");
-    bench.write("passphrase", "open");
-    bench.write("wrong", "Open");
-    for name in ["passphrase", "wrong"] {
-        chmod(&bench, name, 0o600);
-    }
-    let keygen = ["keygen", "-q", "--identity", "--passphrase-file=passphrase", "-o", "id"];
-    bench.write("pub", bench.ok(&keygen));
-    chmod(&bench, "id", 0o644);
+    bench.private("passphrase", "open");
+    bench.private("wrong", "Open");
+    let keygen = "keygen -q --identity --passphrase-file=passphrase -o id";
+    bench.write("pub", bench.ok(keygen));
+    bench.chmod("id", 0o644);
     assert!(bench.read("id").starts_with(b"age-encryption.org/v1\n-> scrypt "));
-    bench.ok(&["encrypt", "-R", "pub", "in"]);
-    let stderr = bench.fails(&["decrypt", "-i", "id", "-o", "new", "in.pld"], 1, "no terminal");
+    bench.ok("encrypt -R pub in");
+    let stderr = bench.fails("decrypt -i id -o new in.pld", 1, "no terminal");
     assert!(stderr.contains("use --passphrase-file FILE"), "{stderr}");
-    let file = |name| format!("--passphrase-file={name}");
-    let decrypt = ["decrypt", "-q", "-i", "id", "-o", "-", "in.pld"];
-    let with = |name| bench.run(&[&decrypt[..], &[&file(name)]].concat());
-    assert_eq!(with("passphrase").stdout, b"a text");
-    let cat = ["cat", "-q", "-i", "id", "--passphrase-file=passphrase", "in.pld"];
-    assert_eq!(bench.ok(&cat), b"a text");
-    let wrong = with("wrong");
-    assert_eq!(wrong.status.code(), Some(3), "{wrong:?}");
-    assert!(wrong.stderr.contains("\"id\": wrong passphrase"), "{wrong:?}");
+    let decrypt = "decrypt -q -i id -o - in.pld";
+    assert_eq!(bench.shows(&format!("{decrypt} --passphrase-file=passphrase")), "a text");
+    assert_eq!(bench.shows("cat -q -i id --passphrase-file=passphrase in.pld"), "a text");
+    let wrong = format!("{decrypt} --passphrase-file=wrong");
+    bench.fails(&wrong, 3, "\"id\": wrong passphrase");
     // For a new file it makes a slot, so it would open the file without the identity.
     let encrypt = ["encrypt", "-i", "id", "--passphrase-file=passphrase", "in"];
     let stderr = bench.fails(&encrypt, 2, "does not open an identity file");
     assert!(stderr.contains("palladion recipient"), "{stderr}");
     // Before anyone is asked.
-    bench.fails(&["keygen", "--identity", "-p", "-o", "id"], 1, "already exists");
-    let args = ["keygen", "--identity", "-p", "-o", "another"];
-    assert!(bench.fails(&args, 1, "no terminal").contains("use --passphrase-file FILE"));
+    bench.fails("keygen --identity -p -o id", 1, "already exists");
+    let args = "keygen --identity -p -o another";
+    assert!(bench.fails(args, 1, "no terminal").contains("use --passphrase-file FILE"));
     // Another secret opens it, without a question.
-    bench.write("words", "some words");
-    chmod(&bench, "words", 0o600);
-    let words = ["--passphrase-file", "words"];
-    bench.ok(&["encrypt", "-f", "-R", "pub", "-k", "key", words[0], words[1], "in"]);
-    for other in [&["-k", "key"][..], &words] {
-        let args = [&["decrypt", "-q", "-i", "id", "-o", "-", "in.pld"], other].concat();
-        assert_eq!(bench.ok(&args), b"a text");
+    bench.private("words", "some words");
+    bench.ok("encrypt -f -R pub -k key --passphrase-file words in");
+    for other in ["-k key", "--passphrase-file words"] {
+        assert_eq!(bench.shows(&format!("{decrypt} {other}")), "a text");
     }
 }
 
@@ -467,63 +430,52 @@ fn the_program_age() {
                 *) echo 'age: error: no identity matched any of the recipients' >&2;;\nesac\n\
                 echo 'age: report unexpected or unhelpful errors' >&2\nexit 1\n";
     bench.write("bin/age", fake);
-    chmod(&bench, "bin/age", 0o755);
+    bench.chmod("bin/age", 0o755);
     for name in ["ssh", "other", "locked", "batch", "mistyped", "nothing", "open"] {
-        bench.write(name, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
-        chmod(&bench, name, if name == "open" { 0o644 } else { 0o600 });
+        bench.private(name, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
     }
+    bench.chmod("open", 0o644);
     bench.write("ssh.pub", "# a comment\necdsa-sha2-nistp256 CCCC\n\n ssh-ed25519 AAAA\n");
     bench.write("ecdsa.pub", "sk-ssh-ed25519@openssh.com CCCC\n");
     let path = format!("{}:{}", bench.path("bin").display(), std::env::var("PATH").unwrap());
-    let run = |args: &[&str]| finish(bench.command(args).env("PATH", &path).spawn().unwrap());
-    let made = run(&["encrypt", "-r", "ssh-rsa BBBB", "-R", "ssh.pub", "-i", "bob", "in"]);
+    let encrypt = ["encrypt", "-r", "ssh-rsa BBBB", "-R", "ssh.pub", "-i", "bob", "in"];
+    let made = bench.run_with("PATH", &path, &encrypt);
     assert!(made.status.success(), "{made:?}");
     let warning = "warning: \"ssh.pub\": line 2: an ECDSA key of SSH is not supported";
     assert!(made.stderr.contains(warning), "{made:?}");
-    let opened = run(&["decrypt", "-q", "-i", "ssh", "-o", "-", "in.pld"]);
-    assert_eq!(opened.stdout, b"a text", "{opened:?}");
-    assert_eq!(opened.stderr, "touch\n");
-    let both = run(&["decrypt", "-q", "-i", "other", "-i", "ssh", "-o", "-", "in.pld"]);
-    assert_eq!((&both.stdout[..], &*both.stderr), (&b"a text"[..], "touch\n"));
-    let refused = run(&["decrypt", "-q", "-i", "other", "-o", "-", "in.pld"]);
-    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
-    assert!(!refused.stderr.contains("report unexpected"), "{refused:?}");
+    for args in ["decrypt -q -i ssh -o - in.pld", "decrypt -q -i other -i ssh -o - in.pld"] {
+        let opened = bench.run_with("PATH", &path, args);
+        assert_eq!((&opened.stdout[..], &*opened.stderr), (&b"a text"[..], "touch\n"));
+    }
+    for (args, status, says) in [
+        ("decrypt -i other -o - in.pld", 3, "none of the file's key slots opens"),
+        // What could not be tried is not said to be wrong.
+        ("decrypt -i locked -i other -o - in.pld", 1, "a key slot failed: age: no terminal"),
+        ("decrypt -i batch -o - in.pld", 3, "incorrect passphrase"),
+        ("decrypt -i mistyped -o - in.pld", 3, "password incorrect"),
+        ("encrypt -i nothing --rm -o new in", 1, "something else than an age file"),
+        ("encrypt -i batch -o new in", 1, "\"batch\" encrypts with a passphrase: use -p, not -i"),
+        ("recipient ssh", 1, "is a key that only age knows"),
+        ("recipient ssh", 1, "ssh-keygen -y -f FILE"),
+        ("decrypt -i open -o - in.pld", 1, "other users can read \"open\""),
+        ("encrypt -R ecdsa.pub -o new in", 1, "takes ssh-ed25519"),
+    ] {
+        let refused = bench.run_with("PATH", &path, args);
+        assert_eq!(refused.status.code(), Some(status), "{args}: {refused:?}");
+        assert!(refused.stderr.contains(says), "{args}: {refused:?}");
+        assert!(!refused.stderr.contains("report unexpected"), "{refused:?}");
+    }
+    assert!(bench.path("in").exists() && !bench.path("new").exists());
     let bob = line(&bench, "bob.pub");
     let made = format!("-e -r ssh-rsa BBBB -r ssh-ed25519 AAAA -r {bob}\n-d -i ssh\n-d -i other\n");
     assert!(line(&bench, "args").starts_with(&made));
-    // What could not be tried is not said to be wrong.
-    let locked = run(&["decrypt", "-i", "locked", "-i", "other", "-o", "-", "in.pld"]);
-    assert_eq!(locked.status.code(), Some(1), "{locked:?}");
-    assert!(locked.stderr.contains("a key slot failed: age: no terminal"), "{locked:?}");
-    for (name, says) in [("batch", "incorrect passphrase"), ("mistyped", "password incorrect")] {
-        let wrong = run(&["decrypt", "-i", name, "-o", "-", "in.pld"]);
-        assert_eq!(wrong.status.code(), Some(3), "{wrong:?}");
-        assert!(wrong.stderr.contains(says), "{wrong:?}");
-    }
-    let wrong = run(&["encrypt", "-i", "nothing", "--rm", "-o", "new", "in"]);
-    assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
-    assert!(wrong.stderr.contains("something else than an age file"), "{wrong:?}");
-    assert!(bench.path("in").exists() && !bench.path("new").exists());
-    let refused = run(&["encrypt", "-i", "batch", "-o", "new", "in"]);
-    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-    let says = "\"batch\" encrypts with a passphrase: use -p, not -i";
-    assert!(refused.stderr.contains(says), "{refused:?}");
-    let stderr = bench.fails(&["recipient", "ssh"], 1, "is a key that only age knows");
-    assert!(stderr.contains("ssh-keygen -y -f FILE"), "{stderr}");
-    bench.fails(
-        &["decrypt", "-i", "open", "-o", "-", "in.pld"],
-        1,
-        "other users can read \"open\"",
-    );
-    bench.fails(&["encrypt", "-R", "ecdsa.pub", "-o", "new", "in"], 1, "takes ssh-ed25519");
     bench.fails(&["encrypt", "-r", "ssh-dss AAAA", "-o", "new", "in"], 2, "a DSA key of SSH");
-    let piped =
-        bench.run_with_input(&["encrypt", "-i", "-", "-o", "new", "in"], &bench.read("ssh"));
+    let piped = bench.run_with_input("encrypt -i - -o new in", &bench.read("ssh"));
     assert_eq!(piped.status.code(), Some(1), "{piped:?}");
     assert!(piped.stderr.contains("must be in a file"), "{piped:?}");
     // Not because a file has such a slot, nor without the program.
-    bench.fails(&["decrypt", "-i", "bob", "-o", "new", "in.pld"], 3, "none of the file's");
-    let mut command = bench.command(&["encrypt", "-R", "ssh.pub", "-o", "new", "in"]);
+    bench.fails("decrypt -i bob -o new in.pld", 3, "none of the file's");
+    let mut command = bench.command("encrypt -R ssh.pub -o new in");
     let missing = finish(command.env("PATH", bench.path("home")).spawn().unwrap());
     assert_eq!(missing.status.code(), Some(1));
     assert!(missing.stderr.contains("age is needed, and it is not installed"), "{missing:?}");

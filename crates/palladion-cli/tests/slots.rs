@@ -1,73 +1,53 @@
 //! Files with key slots, which several secrets open.
 
 use crate::common::*;
-use crate::keys::chmod;
 
 const NOTE: &str = "anyone who can open it could have written it";
 const LEN: usize = 2_000_000;
 
-/// A folder with the keys `key`, `bob` and `eve`, a passphrase and a text, and a file `in.pld` for
-/// `key`, `bob` and the passphrase.
+/// A folder with the keys `key`, `bob` and `eve`, the identity `id`, a passphrase and a text, and a
+/// file `in.pld` for `key`, `bob` and the passphrase.
 fn bench() -> Bench {
     let bench = Bench::new();
     for name in ["bob", "eve"] {
-        bench.ok(&["keygen", "-o", name]);
+        bench.ok(&format!("keygen -o {name}"));
     }
-    for (name, passphrase) in [("passphrase", "open sesame"), ("wrong", "Open sesame")] {
-        bench.write(name, passphrase);
-        chmod(&bench, name, 0o600);
-    }
+    bench.ok("keygen -q --identity -o id");
+    bench.private("passphrase", "open sesame");
+    bench.private("wrong", "Open sesame");
     bench.write("in", text(LEN));
-    let secrets = ["-k", "key", "-k", "bob", "--passphrase-file", "passphrase"];
-    let cost = ["--kdf-memory=64K", "--kdf-passes=1"];
-    bench.ok(&[&["encrypt", "in"][..], &secrets, &cost].concat());
+    let secrets = "-k key -k bob --passphrase-file passphrase";
+    bench.ok(&format!("encrypt in {secrets} --kdf-memory=64K --kdf-passes=1"));
     bench
-}
-
-/// Runs a command that must succeed, on a file with slots. Returns what it says besides.
-fn says(bench: &Bench, args: &[&str]) -> String {
-    let run = bench.run(args);
-    assert!(run.status.success(), "{args:?}: {run:?}");
-    run.stderr
-}
-
-fn flip(bench: &Bench, name: &str, at: usize) {
-    let mut file = bench.read(name);
-    file[at] ^= 1;
-    bench.write(name, file);
 }
 
 /// Both copies are damaged, but a slot, a header and the chunks are intact.
 #[test]
 fn salvage_by_any_slot() {
     let bench = bench();
-    bench.ok(&["keygen", "-q", "--identity", "-o", "id"]);
-    let kinds = ["encrypt", "-f", "-k", "key", "-i", "id", "-o", "two.pld", "in"];
-    bench.ok(&kinds);
+    bench.ok("encrypt -f -k key -i id -o two.pld in");
     let (whole, spare) = (bench.read("two.pld"), bench.read("two.pld").len() - 4096);
     let salvage = |secret| bench.run(&["decrypt", "--salvage", "-fo", "out", secret, "two.pld"]);
     for (head_bytes, spare_bytes, openers) in [
-        (&[2000][..], &[2001][..], &["-kkey", "-iid"][..]),
+        (&[2000][..], &[2001][..], "-kkey -iid"),
         // Slot 1 in one, slot 2 in the other.
-        (&[200], &[300], &["-kkey", "-iid"]),
-        (&[300], &[200], &["-kkey", "-iid"]),
-        (&[50, 300], &[60, 300], &["-kkey"]),
-        (&[50, 60, 70], &[300], &["-kkey"]),
-        (&[4095], &[50, 60, 70], &["-kkey", "-iid"]),
+        (&[200], &[300], "-kkey -iid"),
+        (&[300], &[200], "-kkey -iid"),
+        (&[50, 300], &[60, 300], "-kkey"),
+        (&[50, 60, 70], &[300], "-kkey"),
+        (&[4095], &[50, 60, 70], "-kkey -iid"),
     ] {
         let mut file = whole.clone();
         head_bytes.iter().for_each(|at| file[*at] ^= 1);
         spare_bytes.iter().for_each(|at| file[spare + at] ^= 1);
         bench.write("two.pld", file);
-        let stderr = bench.fails(&["decrypt", "-o", "new", "-kkey", "two.pld"], 4, "damaged");
-        assert!(stderr.contains("decrypt --salvage -o OUT FILE saves"), "{stderr}");
-        for command in [&["slots"][..], &["cat", "-kkey"], &["rewrap", "--repair", "-kkey"]] {
-            let stderr = bench.fails(&[command, &["two.pld"]].concat(), 4, "damaged");
+        for command in ["slots", "cat -kkey", "rewrap --repair -kkey", "decrypt -o new -kkey"] {
+            let stderr = bench.fails(&format!("{command} two.pld"), 4, "damaged");
             assert!(stderr.contains("decrypt --salvage -o OUT FILE saves"), "{stderr}");
         }
         for secret in ["-kkey", "-iid"] {
             let run = salvage(secret);
-            assert_eq!(run.status.success(), openers.contains(&secret), "{secret}: {run:?}");
+            assert_eq!(run.status.success(), openers.contains(secret), "{secret}: {run:?}");
             if run.status.success() {
                 assert_eq!(bench.read("out"), text(LEN));
                 assert!(run.stderr.contains("both copies of the key slots are damaged"), "{run:?}");
@@ -76,44 +56,43 @@ fn salvage_by_any_slot() {
         let wrong = salvage("-kbob");
         assert!(wrong.stderr.contains("may be damaged in both copies"), "{wrong:?}");
         assert!(!wrong.status.success());
-        let slot = bench.run(&["slots", "--extract=2", "two.pld"]);
+        let slot = bench.run("slots --extract=2 two.pld");
         assert!(slot.status.success() && slot.stderr.contains("so may be the slot"), "{slot:?}");
         assert!(slot.stdout.starts_with(b"age-encryption.org/v1\n"), "{slot:?}");
     }
     // One copy is enough for a slot to be verified, and from a pipe there is only one.
     let mut file = whole.clone();
     file[200] ^= 1;
-    let run = bench.run_with_input(&["decrypt", "-kkey"], &file);
+    let run = bench.run_with_input("decrypt -kkey", &file);
     assert_eq!(run.status.code(), Some(4), "{run:?}");
     bench.write("two.pld", &whole);
-    let run = bench.run_with_input(&["decrypt", "-kbob"], &whole);
+    let run = bench.run_with_input("decrypt -kbob", &whole);
     assert_eq!(run.status.code(), Some(3), "{run:?}");
     assert!(run.stderr.contains("from a pipe, only the first of both copies"), "{run:?}");
-    let stderr = bench.fails(&["decrypt", "-o", "new", "-kbob", "two.pld"], 3, "none of the");
+    let stderr = bench.fails("decrypt -o new -kbob two.pld", 3, "none of the");
     assert!(!stderr.contains("pipe"), "{stderr}");
     // Who opens it with an identity knows who can have made it.
-    assert!(says(&bench, &["verify", "-kkey", "two.pld"]).contains("could have written it"));
-    assert!(!says(&bench, &["verify", "-iid", "two.pld"]).contains("could have written it"));
+    assert!(bench.says("verify -kkey two.pld").contains("could have written it"));
+    assert!(!bench.says("verify -iid two.pld").contains("could have written it"));
 }
 
 /// A copy of one file over another that stopped.
 #[test]
 fn one_file_over_another() {
     let bench = bench();
-    let encrypt = |name: &str, secret: &str, text: &[u8], more: &[&str]| {
+    let encrypt = |name: &str, text: &[u8], options: &str| {
         bench.write(name, text);
-        let args = ["encrypt", "--chunk-size=64K", secret, name];
-        bench.ok(&[&args, more].concat());
+        bench.ok(&format!("encrypt --chunk-size=64K {options} {name}"));
         bench.read(&format!("{name}.pld"))
     };
     let (one, two): (Vec<_>, Vec<_>) = (text(LEN), text(LEN).into_iter().rev().collect());
-    let over = encrypt("over", "-kkey", &one, &["--slots"]);
-    let under = encrypt("under", "-kkey", &two, &["--slots"]);
-    let other = encrypt("other", "-kbob", &two, &["--slots"]);
-    let plain = encrypt("plain", "-kkey", &one, &[]);
-    let salvage = |file: &[u8], secret: &[&str]| {
+    let over = encrypt("over", &one, "-kkey --slots");
+    let under = encrypt("under", &two, "-kkey --slots");
+    let other = encrypt("other", &two, "-kbob --slots");
+    let plain = encrypt("plain", &one, "-kkey");
+    let salvage = |file: &[u8], secrets: &str| {
         bench.write("mix.pld", file);
-        bench.run(&[&["decrypt", "--salvage", "-fo", "out", "mix.pld"], secret].concat())
+        bench.run(&format!("decrypt --salvage -fo out mix.pld {secrets}"))
     };
     let mix = |over: &[u8], cut: usize, under: &[u8]| [&over[..cut], &under[cut..]].concat();
     let rest = |text: &[u8]| text.last_chunk::<900_000>().copied();
@@ -121,56 +100,56 @@ fn one_file_over_another() {
 
     // More is left of the last file, and then of the first. What is said of the other is true.
     let mixed = mix(&over, early, &under);
-    let run = salvage(&mixed, &["-kkey"]);
+    let run = salvage(&mixed, "-kkey");
     assert_eq!(run.status.code(), Some(4), "{run:?}");
     let says = "one file and ends with another: the last of these is salvaged; 458752 bytes of the";
     assert!(run.stderr.contains(says) && run.stderr.contains("cut the last 4096 bytes"), "{run:?}");
     assert_eq!(rest(&bench.read("out")), rest(&two));
-    salvage(&mixed[..mixed.len() - 4096], &["-kkey"]);
+    salvage(&mixed[..mixed.len() - 4096], "-kkey");
     assert!(bench.read("out")[..458_752] == one[..458_752]);
     let mixed = mix(&over, late, &under);
-    let run = salvage(&mixed, &["-kkey"]);
+    let run = salvage(&mixed, "-kkey");
     let says = "the first of these is salvaged; 492672 bytes of the other are intact; to get \
                 those, write its last 4096 bytes over the first 4096";
     assert!(run.stderr.contains(says), "{run:?}");
     assert!(bench.read("out")[..1_400_000] == one[..1_400_000]);
     let swapped = [&mixed[mixed.len() - 4096..], &mixed[4096..]].concat();
-    salvage(&swapped, &["-kkey"]);
+    salvage(&swapped, "-kkey");
     assert!(bench.read("out")[1_600_000..] == two[1_600_000..]);
 
     // Each with the secret that opens it, also if the first has no slots.
     let mixed = mix(&over, late, &other);
-    let run = salvage(&mixed, &["-kbob"]);
+    let run = salvage(&mixed, "-kbob");
     assert!(run.stderr.contains("of these is salvaged; the other does not open"), "{run:?}");
     assert!(bench.read("out")[1_600_000..] == two[1_600_000..]);
-    let run = salvage(&mixed, &["-kbob", "-kkey"]);
+    let run = salvage(&mixed, "-kbob -kkey");
     assert!(run.stderr.contains("the first of these is salvaged; 492672 bytes"), "{run:?}");
-    assert_eq!(salvage(&mixed, &["-keve"]).status.code(), Some(3));
+    assert_eq!(salvage(&mixed, "-keve").status.code(), Some(3));
     for under in [&under, &other] {
-        let run = salvage(&mix(&plain, early, under), &["-kbob", "-kkey"]);
+        let run = salvage(&mix(&plain, early, under), "-kbob -kkey");
         assert!(run.stderr.contains("the last of these is salvaged; 458752"), "{run:?}");
         assert_eq!(rest(&bench.read("out")), rest(&two));
     }
     // A complete file comes before a longer one.
-    let short = encrypt("short", "-kkey", b"short", &[]);
-    let run = salvage(&[&short[..], &under].concat(), &["-kkey"]);
+    let short = encrypt("short", b"short", "-kkey");
+    let run = salvage(&[&short[..], &under].concat(), "-kkey");
     assert!(run.stderr.contains("the first of these is salvaged; 2000000 bytes"), "{run:?}");
     assert_eq!(bench.read("out"), b"short");
 
     // Without --salvage, all commands say what it is.
     bench.write("mix.pld", mix(&over, early, &other));
     for (args, status) in [
-        (&["slots"][..], 4),
-        (&["rewrap", "--repair", "-kkey"], 4),
-        (&["rewrap", "--add", "-kkey", "--to-key=eve"], 4),
-        (&["verify", "-q", "-kkey"], 4),
-        (&["verify", "-q", "-keve"], 3),
-        (&["cat", "-q", "-kkey"], 4),
-        (&["cat", "-q", "-kbob"], 4),
-        (&["decrypt", "-q", "-o", "new", "-kbob"], 3),
-        (&["decrypt", "-q", "-o", "new", "-kkey"], 4),
+        ("slots", 4),
+        ("rewrap --repair -kkey", 4),
+        ("rewrap --add -kkey --to-key=eve", 4),
+        ("verify -q -kkey", 4),
+        ("verify -q -keve", 3),
+        ("cat -q -kkey", 4),
+        ("cat -q -kbob", 4),
+        ("decrypt -q -o new -kbob", 3),
+        ("decrypt -q -o new -kkey", 4),
     ] {
-        let run = bench.run(&[args, &["mix.pld"]].concat());
+        let run = bench.run(&format!("{args} mix.pld"));
         assert_eq!(run.status.code(), Some(status), "{args:?}: {run:?}");
         assert!(run.stderr.contains("ends with another, as if one had been copied"), "{run:?}");
         assert!(run.stderr.contains("decrypt --salvage -o OUT FILE"), "{run:?}");
@@ -187,8 +166,7 @@ fn a_file_that_cannot_be_written() {
     std::fs::set_permissions(&path, read_only).unwrap();
     // Not for root, who can.
     if std::fs::OpenOptions::new().write(true).open(&path).is_err() {
-        let args = ["rewrap", "-k", "key", "--add", "--to-key", "eve", "in.pld"];
-        bench.fails(&args, 1, "cannot write \"in.pld\"");
+        bench.fails("rewrap -k key --add --to-key eve in.pld", 1, "cannot write \"in.pld\"");
     }
     std::fs::set_permissions(&path, before).unwrap(); // Windows deletes no such file
 }
@@ -198,136 +176,95 @@ fn each_secret_opens() {
     let bench = bench();
     let file = bench.read("in.pld");
     assert_eq!(file.len(), 2 * 4096 + LEN + 2 * 36);
-    let secrets = [["-k", "key"], ["-k", "bob"], ["--passphrase-file", "passphrase"]];
-    for secret in secrets {
-        let run = |args: &[&str]| says(&bench, &[args, &secret[..]].concat());
-        assert!(run(&["decrypt", "-o", "out", "-f", "in.pld"]).ends_with(&format!("{NOTE}\n")));
+    for secret in ["-k key", "-k bob", "--passphrase-file passphrase"] {
+        let says = |command: &str| bench.says(&format!("{command} {secret}"));
+        assert!(says("decrypt -o out -f in.pld").ends_with(&format!("{NOTE}\n")));
         assert_eq!(bench.read("out"), text(LEN));
-        assert!(run(&["verify", "in.pld"]).contains(NOTE));
-        assert!(run(&["cat", "--tail=9", "in.pld"]).contains(NOTE));
-        assert_eq!(run(&["verify", "-q", "in.pld"]), "");
-        let args = [&["decrypt", "-q"][..], &secret].concat();
-        assert_eq!(bench.run_with_input(&args, &file).stdout, text(LEN));
+        assert!(says("verify in.pld").contains(NOTE));
+        assert!(says("cat --tail=9 in.pld").contains(NOTE));
+        assert_eq!(says("verify -q in.pld"), "");
+        let piped = bench.run_with_input(&format!("decrypt -q {secret}"), &file);
+        assert_eq!(piped.stdout, text(LEN));
     }
     // Among others, in any order.
-    says(&bench, &["verify", "-k", "eve", "--passphrase-file=passphrase", "in.pld"]);
-    for secret in [["-k", "eve"], ["--passphrase-file", "wrong"]] {
-        let args = [&["decrypt", "-o", "new", "in.pld"][..], &secret].concat();
-        bench.fails(&args, 3, "none of the file's key slots opens");
+    bench.says("verify -k eve --passphrase-file=passphrase in.pld");
+    for secret in ["-k eve", "--passphrase-file wrong"] {
+        let message = "none of the file's key slots opens";
+        bench.fails(&format!("decrypt -o new in.pld {secret}"), 3, message);
     }
 }
 
 #[test]
 fn one_secret_and_slots() {
     let bench = bench();
-    bench.ok(&["encrypt", "--slots", "-k", "bob", "-o", "one.pld", "in"]);
-    bench.ok(&["encrypt", "-k", "bob", "-o", "plain.pld", "in"]);
+    bench.ok("encrypt --slots -k bob -o one.pld in");
+    bench.ok("encrypt -k bob -o plain.pld in");
     assert_eq!(bench.read("plain.pld").len(), 128 + LEN + 2 * 36);
-    assert!(!says(&bench, &["verify", "-k", "bob", "plain.pld"]).contains("slots"));
-    says(&bench, &["verify", "-k", "bob", "one.pld"]);
+    assert!(!bench.says("verify -k bob plain.pld").contains("slots"));
+    bench.says("verify -k bob one.pld");
     // The file's kind of secret decides, as for others.
-    let wrong = ["decrypt", "--passphrase-file=passphrase", "-o", "new", "one.pld"];
-    bench.fails(&wrong, 3, "with a key file, not with a passphrase");
+    let wrong = "decrypt --passphrase-file=passphrase -o new one.pld";
+    bench.fails(wrong, 3, "with a key file, not with a passphrase");
     // The default key.
-    let mut command = bench.command(&["verify", "-q", "one.pld"]);
-    assert!(command.env("PALLADION_KEY_FILE", "bob").status().unwrap().success());
+    assert!(bench.run_with("PALLADION_KEY_FILE", "bob", "verify -q one.pld").status.success());
     // A key does not encrypt itself, the second no more than the first.
-    let args = ["encrypt", "-k", "key", "-k", "bob", "-o", "new", "bob"];
-    bench.fails(&args, 2, "that would encrypt it");
-}
-
-#[test]
-fn costs_have_limits() {
-    let bench = bench();
-    bench.ok(&["encrypt", "--passphrase-file=passphrase", "--slots", "-o", "one.pld", "in"]);
-    let args = ["decrypt", "--passphrase-file=passphrase", "-o", "new", "--max-kdf-memory=32K"];
-    let stderr = bench.fails(&[&args[..], &["one.pld"]].concat(), 1, "would cost too much");
+    bench.fails("encrypt -k key -k bob -o new bob", 2, "that would encrypt it");
+    // Costs have limits.
+    bench.ok("encrypt --passphrase-file=passphrase --slots -f -o one.pld in");
+    let args = "decrypt --passphrase-file=passphrase -o new --max-kdf-memory=32K one.pld";
+    let stderr = bench.fails(args, 1, "would cost too much");
     assert!(stderr.contains("use --max-kdf-memory 64M"), "{stderr}");
-    let args = ["verify", "-q", "-k", "key", "--max-kdf-memory=32K", "in.pld"];
-    assert_eq!(says(&bench, &args), "");
+    assert_eq!(bench.says("verify -q -k key --max-kdf-memory=32K in.pld"), "");
 }
 
 #[test]
 fn damage_to_a_copy_of_the_slots() {
     let bench = bench();
     let (whole, end) = (bench.read("in.pld"), bench.read("in.pld").len());
+    let decrypt = |copy: &str| {
+        for option in ["", "--salvage"] {
+            let said = bench.says(&format!("decrypt {option} -f -k key -o out in.pld"));
+            let warning = format!("warning: \"in.pld\": the {copy} copy of the key slots");
+            assert!(said.contains(&warning), "{option}: {said}");
+            assert_eq!(bench.read("out"), text(LEN));
+        }
+        let run = bench.run("verify -k key in.pld");
+        assert_eq!(run.status.code(), Some(4));
+        run.stderr
+    };
     // The data is there, and the user hears of the damage.
-    flip(&bench, "in.pld", end - 4000);
-    let said = says(&bench, &["decrypt", "-k", "key", "-o", "out", "in.pld"]);
-    assert!(said.contains("warning: \"in.pld\": the second copy of the key slots"), "{said}");
-    assert_eq!(bench.read("out"), text(LEN));
-    let run = bench.run(&["verify", "-k", "key", "in.pld"]);
-    assert_eq!(run.status.code(), Some(4));
-    assert!(run.stderr.contains("rewrap --repair"), "{run:?}");
+    bench.flip("in.pld", end - 4000);
+    assert!(decrypt("second").contains("rewrap --repair"));
     // What can read at any offset uses the other copy.
     for at in [0, 70, 140, 200, 4000] {
         bench.write("in.pld", &whole);
-        flip(&bench, "in.pld", at);
-        says(&bench, &["cat", "-k", "bob", "--tail=9", "in.pld"]);
-        for more in [&[][..], &["--salvage"]] {
-            let decrypt = ["decrypt", "-f", "-k", "key", "-o", "out", "in.pld"];
-            let said = says(&bench, &[&decrypt[..], more].concat());
-            let is_warned = said.contains("first copy") && said.contains("rewrap --repair");
-            assert!(is_warned, "{said}");
-            assert_eq!(bench.read("out"), text(LEN));
-        }
-        let run = bench.run(&["verify", "-k", "key", "in.pld"]);
-        assert_eq!(run.status.code(), Some(4));
-        assert!(run.stderr.contains("its data is complete and unchanged"), "{run:?}");
-        assert!(run.stderr.contains("rewrap --repair"), "{run:?}");
-        let run = bench.run(&["info", "in.pld"]);
+        bench.flip("in.pld", at);
+        bench.says("cat -k bob --tail=9 in.pld");
+        let said = decrypt("first");
+        assert!(said.contains("its data is complete and unchanged"), "{said}");
+        assert!(said.contains("rewrap --repair"), "{said}");
+        let run = bench.run("info in.pld");
         assert_eq!(run.status.code(), Some(4));
         assert!(String::from_utf8_lossy(&run.stdout).contains("size:        2000000"), "{run:?}");
         assert!(run.stderr.contains("is damaged, and the second intact"), "{run:?}");
-        let run = bench.run_with_input(&["decrypt", "-k", "key"], &bench.read("in.pld"));
+        let run = bench.run_with_input("decrypt -k key", &bench.read("in.pld"));
         assert_eq!((run.status.code(), run.stdout.len()), (Some(4), 0));
         assert!(at == 0 || run.stderr.contains("second copy"), "{run:?}");
     }
     // A file that was cut, which --repair cannot mend.
     bench.write("in.pld", &whole[..end - 9]);
-    for more in [&[][..], &["--salvage"]] {
-        let decrypt = ["decrypt", "-f", "-k", "key", "-o", "out", "in.pld"];
-        let said = says(&bench, &[&decrypt[..], more].concat());
-        assert!(said.contains("the second copy of the key slots is damaged"), "{said}");
-        assert_eq!(bench.read("out"), text(LEN));
-    }
-    let run = bench.run(&["verify", "-k", "key", "in.pld"]);
-    assert_eq!(run.status.code(), Some(4));
-    assert!(run.stderr.contains("; the file was cut or extended: decrypt it"), "{run:?}");
+    assert!(decrypt("second").contains("; the file was cut or extended: decrypt it"));
     // A chunk, and the second copy.
-    bench.write("in.pld", &whole[..end - 9]);
-    flip(&bench, "in.pld", 5000);
-    let run = bench.run(&["decrypt", "--salvage", "-f", "-k", "key", "-o", "out", "in.pld"]);
+    bench.flip("in.pld", 5000);
+    let run = bench.run("decrypt --salvage -f -k key -o out in.pld");
     assert_eq!(run.status.code(), Some(4));
     assert!(run.stderr.contains("bytes 0 to 1048575 are missing"), "{run:?}");
     assert!(bench.read("out")[1 << 20..] == text(LEN)[1 << 20..]);
 }
 
-#[test]
-fn what_info_says() {
-    let bench = bench();
-    let said = String::from_utf8(bench.ok(&["info", "in.pld"])).unwrap();
-    for line in [
-        "key slots:   3\n",
-        "secret:      key, key, passphrase (Argon2id: memory 64 KiB, passes 1, lanes 4)\n",
-        "size:        2000000\n",
-        "chunks:      2\n",
-    ] {
-        assert!(said.contains(line), "{said}");
-    }
-    let json = String::from_utf8(bench.ok(&["info", "--json", "in.pld"])).unwrap();
-    assert!(json.contains(r#""key_slots":3"#) || json.contains(r#""key_slots": 3"#), "{json}");
-    assert!(json.contains(r#"[{"kind":"key"},{"kind":"key"},{"kind":"passphrase","#), "{json}");
-    // A length that no such file has.
-    let file = bench.read("in.pld");
-    bench.write("short.pld", &file[..8192 + 35]);
-    let run = bench.run(&["info", "short.pld"]);
-    assert_eq!(run.status.code(), Some(4), "{run:?}");
-}
-
 /// What `slots` prints of a file, without its name.
 fn slots(bench: &Bench, name: &str) -> String {
-    let said = String::from_utf8(bench.ok(&["slots", name])).unwrap();
+    let said = bench.shows(&["slots", name]);
     said.split_once('\n').unwrap().1.replace("verified:    nothing (slots uses no key; ", "(")
 }
 
@@ -353,34 +290,63 @@ fn listed() {
          slot 3:      passphrase {cost}\n{see}"
     );
     assert_eq!(slots(&bench, "in.pld"), expected);
-    let json = String::from_utf8(bench.ok(&["slots", "--json", "in.pld"])).unwrap();
+    let info = bench.shows("info in.pld");
+    for line in [
+        "key slots:   3\n",
+        &format!("secret:      key, key, passphrase {cost}\n"),
+        "size:        2000000\n",
+        "chunks:      2\n",
+    ] {
+        assert!(info.contains(line), "{info}");
+    }
+    let json = bench.shows("slots --json in.pld");
     let start = r#"{"file":"in.pld","sequence":1,"copies":"same","slots":[{"kind":"key"},"#;
     assert!(json.starts_with(start), "{json}");
-    bench.ok(&["encrypt", "-k", "bob", "-o", "plain.pld", "in"]);
-    bench.fails(&["slots", "plain.pld"], 1, "has no key slots");
-    bench.fails(&["slots", "in"], 4, "not a Palladion file");
+    let json = bench.shows("info --json in.pld");
+    assert!(json.contains(r#""key_slots":3"#), "{json}");
+    assert!(json.contains(r#"[{"kind":"key"},{"kind":"key"},{"kind":"passphrase","#), "{json}");
+    // A length that no such file has, and files of other programs.
+    bench.write("short.pld", &bench.read("in.pld")[..8192 + 35]);
+    assert_eq!(bench.run("info short.pld").status.code(), Some(4));
+    bench.ok("encrypt -k bob -o plain.pld in");
+    bench.fails("slots plain.pld", 1, "has no key slots");
+    bench.fails("slots in", 4, "not a Palladion file");
+    bench.write("age", "age-encryption.org/v1\n".repeat(500));
+    bench.write("empty", "");
+    for name in ["age", "empty"] {
+        for command in ["slots", "rewrap --add --key=key --to-key=eve"] {
+            let stderr = bench.fails(&format!("{command} {name}"), 4, "");
+            let (is_age, says) = (name == "age", "not a Palladion file");
+            assert!(!is_age || stderr.contains(says) && stderr.contains("it is an age file"));
+            assert!(!stderr.contains("key slots are"), "{stderr}");
+        }
+    }
 }
 
 #[test]
 fn exactly_the_new_slots() {
     let bench = bench();
-    let text_of_file = |bench: &Bench| bench.read("in.pld")[4096..].to_vec();
-    let before = text_of_file(&bench);
-    let args = ["rewrap", "--key=bob", "--key=eve", "--to-key=eve", "in.pld"];
-    for sequence in 2..4 {
-        let said = says(&bench, &args);
+    let chunks = |bench: &Bench| bench.read("in.pld")[4096..][..LEN + 2 * 36].to_vec();
+    let before = chunks(&bench);
+    // A slot is added once.
+    for said in ["added: key\n", "no slot was added or removed: all these secrets have one\n"] {
+        let args = "rewrap --key=bob --add --to-key=eve in.pld";
+        assert_eq!(bench.says(args), format!("note: \"in.pld\": {said}"));
+        assert_eq!(who_opens(&bench), [true; 4]);
+        assert!(!slots(&bench, "in.pld").contains("slot 5"));
+    }
+    for (sequence, removed) in [(4, "key, key, passphrase, key"), (5, "key")] {
+        let said = bench.says("rewrap --key=bob --key=eve --to-key=eve in.pld");
         assert!(said.contains("to lock someone out, encrypt again"), "{said}");
-        let removed = if sequence == 2 { "key, key, passphrase" } else { "key" };
         let changes = format!("note: \"in.pld\": removed: {removed}; added: key\n");
         assert!(said.contains(&changes), "{said}");
         assert_eq!(who_opens(&bench), [false, false, true, false]);
         assert!(slots(&bench, "in.pld").contains(&format!("sequence:    {sequence}\n")));
     }
-    let len = before.len() - 4096;
-    assert!(text_of_file(&bench)[..len] == before[..len], "no chunk was written");
+    assert!(chunks(&bench) == before, "no chunk was written");
     // With a passphrase, at a cost.
-    let args = ["rewrap", "--key=eve", "--to-key=eve", "--to-passphrase-file=passphrase", "-q"];
-    says(&bench, &[&args[..], &["--kdf-memory=32K", "--kdf-passes=2", "in.pld"]].concat());
+    let to = "--to-key=eve --to-passphrase-file=passphrase --kdf-memory=32K --kdf-passes=2";
+    bench.says(&format!("rewrap --key=eve {to} -q in.pld"));
     assert_eq!(who_opens(&bench), [false, false, true, true]);
     assert!(slots(&bench, "in.pld").contains("memory 32 KiB, passes 2"));
 }
@@ -388,73 +354,41 @@ fn exactly_the_new_slots() {
 #[test]
 fn whose_slots() {
     let bench = bench();
-    bench.ok(&["keygen", "-q", "--identity", "-o", "id"]);
-    says(&bench, &["rewrap", "--key=key", "--add", "--to-recipient", &recipient(&bench), "in.pld"]);
-    let list = |args: &[&str]| {
-        let run = bench.run(&[&["slots"], args, &["in.pld"]].concat());
-        let opens_none = args.contains(&"-keve") || args.contains(&"--passphrase-file=wrong");
-        assert_eq!(run.status.code(), Some(if opens_none { 3 } else { 0 }), "{run:?}");
-        assert_eq!(
-            run.stderr.contains("none of the file's key slots opens"),
-            opens_none,
-            "{run:?}"
-        );
-        String::from_utf8(run.stdout).unwrap()
-    };
+    bench.says(&format!("rewrap --key=key --add --to-recipient {} in.pld", recipient(&bench)));
     for (args, numbers) in [
-        (&["-kbob"][..], &[2][..]),
-        (&["-kkey", "--passphrase-file=passphrase", "-iid"], &[1, 3, 4]),
-        (&["-keve"], &[]),
-        (&["--passphrase-file=wrong"], &[]),
-        (&[], &[]),
+        ("-kbob", &[2][..]),
+        ("-kkey --passphrase-file=passphrase -iid", &[1, 3, 4]),
+        ("-keve", &[]),
+        ("--passphrase-file=wrong", &[]),
+        ("", &[]),
     ] {
-        let text = list(args);
+        let is_in_vain = numbers.is_empty() && !args.is_empty();
+        let list = |option: &str| {
+            let run = bench.run(&format!("slots {args} {option} in.pld"));
+            assert_eq!(run.status.code(), Some(if is_in_vain { 3 } else { 0 }), "{run:?}");
+            let says = run.stderr.contains("none of the file's key slots opens");
+            assert_eq!(says, is_in_vain, "{run:?}");
+            String::from_utf8(run.stdout).unwrap()
+        };
+        let text = list("");
+        assert_eq!(text.contains("none of the secrets opens a slot"), is_in_vain, "{text}");
         for (number, line) in (1..).zip(text.lines().skip(3).take(4)) {
-            assert_eq!(line.ends_with(", yours"), numbers.contains(&number), "{args:?}: {text}");
+            assert_eq!(line.ends_with(", yours"), numbers.contains(&number), "{args}: {text}");
         }
-        let json = list(&[args, &["--json"]].concat());
+        let json = list("--json");
         let yours = if args.is_empty() { "null".into() } else { format!("{numbers:?}") };
         let yours = format!("\"yours\":{yours}").replace(' ', "");
         assert!(json.replace(' ', "").contains(&yours), "{json}");
         let verified = if numbers.is_empty() { "null" } else { "\"slots\"" };
         assert!(json.ends_with(&format!("\"verified\":{verified}}}\n")), "{json}");
     }
-    assert!(list(&["-keve"]).contains("none of the secrets opens a slot"));
-    let help = |command| String::from_utf8(bench.ok(&[command, "--help"])).unwrap();
-    assert!(help("rewrap").contains("PALLADION_KEY_FILE") && !help("slots").contains("PALLADION_"));
-    bench.fails(&["slots", "-kkey", "--extract=4", "in.pld"], 2, "uses no key");
+    assert!(bench.shows("rewrap --help").contains("PALLADION_KEY_FILE"));
+    assert!(!bench.shows("slots --help").contains("PALLADION_"));
+    bench.fails("slots -kkey --extract=4 in.pld", 2, "uses no key");
 }
 
 fn recipient(bench: &Bench) -> String {
-    let run = bench.run(&["recipient", "id"]);
-    String::from_utf8(run.stdout).unwrap().trim().into()
-}
-
-#[test]
-fn files_of_other_programs() {
-    let bench = bench();
-    for (text, says) in [("age-encryption.org/v1\n", "it is an age file"), ("", "another program")]
-    {
-        bench.write("other", text.repeat(500));
-        let args = ["rewrap", "--add", "--key=key", "--to-key=eve", "other"];
-        for args in [&["slots", "other"][..], &args] {
-            let stderr = bench.run(args).stderr;
-            assert!(stderr.contains("not a Palladion file") || text.is_empty(), "{stderr}");
-            assert!(stderr.contains(says) || text.is_empty(), "{stderr}");
-            assert!(!stderr.contains("key slots are"), "{stderr}");
-        }
-    }
-}
-
-#[test]
-fn added_once() {
-    let bench = bench();
-    for said in ["added: key\n", "no slot was added or removed: all these secrets have one\n"] {
-        let args = ["rewrap", "--key=bob", "--add", "--to-key=eve", "in.pld"];
-        assert_eq!(says(&bench, &args), format!("note: \"in.pld\": {said}"));
-        assert_eq!(who_opens(&bench), [true; 4]);
-        assert!(!slots(&bench, "in.pld").contains("slot 5"));
-    }
+    bench.shows("recipient id").trim().into()
 }
 
 /// A slot of the user's own stays, whichever secret was tried first.
@@ -462,21 +396,19 @@ fn added_once() {
 fn what_is_lost() {
     let bench = bench();
     let one = "one slot is left";
-    let said = says(&bench, &["rewrap", "-kkey", "-kbob", "--remove=1", "in.pld"]);
+    let said = bench.says("rewrap -kkey -kbob --remove=1 in.pld");
     assert!(!said.contains("warning"), "{said}");
     let file = bench.read("in.pld");
-    let own = ["rewrap", "-kbob", "-keve", "--remove=1", "in.pld"];
-    bench.fails(&own, 1, "would not open it afterwards");
+    bench.fails("rewrap -kbob -keve --remove=1 in.pld", 1, "would not open it afterwards");
     assert!(bench.read("in.pld") == file);
-    let said = says(&bench, &["rewrap", "-kbob", "--remove=2", "in.pld"]);
+    let said = bench.says("rewrap -kbob --remove=2 in.pld");
     assert!(said.contains("warning: \"in.pld\": no passphrase opens it any longer"), "{said}");
     assert!(said.contains(one) && !said.contains("no key opens"), "{said}");
     // Each kind, and also without --remove.
-    bench.ok(&["keygen", "-q", "--identity", "-o", "id"]);
     let to = recipient(&bench);
-    let said = says(&bench, &["rewrap", "-fkbob", "--to-recipient", &to, "in.pld"]);
+    let said = bench.says(&["rewrap", "-fkbob", "--to-recipient", &to, "in.pld"]);
     assert!(said.contains("warning: \"in.pld\": no key opens it any longer"), "{said}");
-    let said = says(&bench, &["rewrap", "-fiid", "--to-key=bob", "in.pld"]);
+    let said = bench.says("rewrap -fiid --to-key=bob in.pld");
     assert!(said.contains("warning: \"in.pld\": no identity opens it any longer"), "{said}");
     assert!(!said.contains(one) && !said.contains("no key opens"), "{said}");
 }
@@ -484,59 +416,57 @@ fn what_is_lost() {
 #[test]
 fn secrets_given_twice() {
     let bench = bench();
-    bench.write("copy", bench.read("key"));
-    chmod(&bench, "copy", 0o600);
+    bench.private("copy", bench.read("key"));
     let twice = "note: a key or passphrase is given twice, and gets one slot\n";
-    let secrets = ["-kkey", "-kbob", "-kcopy", "--passphrase-file=passphrase"];
-    let args = ["encrypt", "-fkkey", "--passphrase-file=passphrase", "in", "in"];
-    assert!(says(&bench, &[&args[..4], &secrets].concat()).starts_with(twice));
+    let secrets = "-kkey -kbob -kcopy --passphrase-file=passphrase --passphrase-file=passphrase";
+    let args = format!("encrypt -f in {secrets} --kdf-memory=64K --kdf-passes=1");
+    assert!(bench.says(&args).starts_with(twice));
     assert!(slots(&bench, "in.pld").contains("slot 3:      passphrase"));
     assert!(!slots(&bench, "in.pld").contains("slot 4"));
-    let said = says(&bench, &["rewrap", "-kkey", "--to-key=key", "--to-key=copy", "in.pld"]);
+    let said = bench.says("rewrap -kkey --to-key=key --to-key=copy in.pld");
     assert!(said.contains(twice) && !slots(&bench, "in.pld").contains("slot 2"), "{said}");
-    assert!(says(&bench, &["encrypt", "-fkkey", "-kcopy", "in"]).starts_with(twice));
-    bench.fails(&["slots", "in.pld"], 1, "has no key slots");
+    assert!(bench.says("encrypt -fkkey -kcopy in").starts_with(twice));
+    bench.fails("slots in.pld", 1, "has no key slots");
 }
 
 #[test]
 fn one_slot_removed() {
     let bench = bench();
     // One leaves, one joins, and nobody types the passphrase that stays.
-    let args = ["rewrap", "--key=key", "--remove=2", "--to-key=eve", "in.pld"];
-    let said = says(&bench, &args);
+    let said = bench.says("rewrap --key=key --remove=2 --to-key=eve in.pld");
     assert!(said.starts_with("note: \"in.pld\": removed: key; added: key\n"), "{said}");
     assert!(said.contains("to lock someone out, encrypt again"), "{said}");
     assert_eq!(who_opens(&bench), [true, false, true, true]);
-    let said = says(&bench, &["rewrap", "--key=eve", "--remove=1", "--remove=2", "in.pld"]);
+    let said = bench.says("rewrap --key=eve --remove=1 --remove=2 in.pld");
     assert!(said.starts_with("note: \"in.pld\": removed: key, passphrase\n"), "{said}");
     assert_eq!(who_opens(&bench), [false, false, true, false]);
 
     // A slot that is not there, the own slot, the last one.
     let file = bench.read("in.pld");
-    bench.fails(&["rewrap", "--key=eve", "--remove=2", "in.pld"], 2, "has no slot 2");
-    bench.fails(&["rewrap", "--key=eve", "--remove=0", "in.pld"], 2, "0 is not in 1..=255");
-    let own = ["rewrap", "--key=eve", "--remove=1", "in.pld"];
-    bench.fails(&own, 1, "would not open it afterwards");
-    bench.fails(&[&own[..], &["--to-key=bob"]].concat(), 1, "would not open it afterwards");
-    bench.fails(&[&own[..], &["--force"]].concat(), 1, "nobody could open the file");
+    for (options, status, message) in [
+        ("--remove=2", 2, "has no slot 2"),
+        ("--remove=0", 2, "0 is not in 1..=255"),
+        ("--remove=1", 1, "would not open it afterwards"),
+        ("--remove=1 --to-key=bob", 1, "would not open it afterwards"),
+        ("--remove=1 --force", 1, "nobody could open the file"),
+    ] {
+        bench.fails(&format!("rewrap --key=eve {options} in.pld"), status, message);
+    }
     assert!(bench.read("in.pld") == file);
-    says(&bench, &[&own[..], &["--to-key=bob", "--key=bob"]].concat());
+    bench.says("rewrap --key=eve --remove=1 --to-key=bob --key=bob in.pld");
     assert_eq!(who_opens(&bench), [false, true, false, false]);
 
     // Numbers are certain only if both copies are the same.
-    flip(&bench, "in.pld", 200);
-    let args = ["rewrap", "--key=bob", "--remove=1", "--to-key=key", "--force", "in.pld"];
-    bench.fails(&args, 4, "are not the same");
+    bench.flip("in.pld", 200);
+    bench.fails("rewrap --key=bob --remove=1 --to-key=key --force in.pld", 4, "are not the same");
 }
 
 /// A script could not be asked for it.
 #[test]
 fn a_default_identity_with_a_passphrase() {
     let bench = bench();
-    bench.ok(&["keygen", "-q", "--identity", "-o", "id"]);
-    bench.ok(&["keygen", "-q", "--identity", "--passphrase-file=passphrase"]);
-    let to = recipient(&bench);
-    says(&bench, &["rewrap", "--key=key", "--remove=2", "--to-recipient", &to, "in.pld"]);
+    bench.ok("keygen -q --identity --passphrase-file=passphrase");
+    bench.says(&format!("rewrap --key=key --remove=2 --to-recipient {} in.pld", recipient(&bench)));
     assert_eq!(who_opens(&bench), [true, false, false, true]);
 }
 
@@ -544,18 +474,17 @@ fn a_default_identity_with_a_passphrase() {
 fn nobody_locks_himself_out() {
     let bench = bench();
     let file = bench.read("in.pld");
-    let args = ["rewrap", "--key=bob", "--to-key=eve", "in.pld"];
-    let stderr = bench.fails(&args, 2, "none of the secrets");
+    let stderr = bench.fails("rewrap --key=bob --to-key=eve in.pld", 2, "none of the secrets");
     assert!(stderr.contains("--add"), "{stderr}");
-    bench.fails(&["rewrap", "--key=bob", "in.pld"], 2, "expected what shall open the files");
-    bench.fails(&["rewrap", "--key=eve", "--to-key=eve", "in.pld"], 3, "none of the file's");
-    bench.ok(&["encrypt", "-k", "bob", "-o", "plain.pld", "in"]);
-    bench.fails(&["rewrap", "--key=bob", "--to-key=bob", "plain.pld"], 1, "has no key slots");
+    bench.fails("rewrap --key=bob in.pld", 2, "expected what shall open the files");
+    bench.fails("rewrap --key=eve --to-key=eve in.pld", 3, "none of the file's");
+    bench.ok("encrypt -k bob -o plain.pld in");
+    bench.fails("rewrap --key=bob --to-key=bob plain.pld", 1, "has no key slots");
     assert!(bench.read("in.pld") == file);
     // The default key is the user's own.
-    let mut command = bench.command(&["rewrap", "-q", "--key=bob", "--to-key=eve", "in.pld"]);
+    let mut command = bench.command("rewrap -q --key=bob --to-key=eve in.pld");
     assert!(command.env("PALLADION_KEY_FILE", "eve").status().unwrap().success());
-    says(&bench, &["rewrap", "--force", "--key=eve", "--to-key=bob", "in.pld"]);
+    bench.says("rewrap --force --key=eve --to-key=bob in.pld");
     assert_eq!(who_opens(&bench), [false, true, false, false]);
 }
 
@@ -563,17 +492,17 @@ fn nobody_locks_himself_out() {
 fn repaired() {
     let bench = bench();
     let whole = bench.read("in.pld");
-    let args = ["rewrap", "--repair", "--key=bob", "in.pld"];
-    assert!(says(&bench, &args).contains("needs no repair"));
+    let args = "rewrap --repair --key=bob in.pld";
+    assert!(bench.says(args).contains("needs no repair"));
     assert!(bench.read("in.pld") == whole);
     for at in [0, 140, 4095, whole.len() - 4096, whole.len() - 1] {
         bench.write("in.pld", &whole);
-        flip(&bench, "in.pld", at);
-        let run = bench.run(&["slots", "in.pld"]);
+        bench.flip("in.pld", at);
+        let run = bench.run("slots in.pld");
         assert_eq!(run.status.code(), Some(4));
         assert!(run.stderr.contains("are not the same"), "{run:?}");
-        bench.fails(&["rewrap", "--add", "--key=key", "--to-key=eve", "in.pld"], 4, "not the same");
-        assert!(says(&bench, &args).starts_with("note: \"in.pld\": repaired"));
+        bench.fails("rewrap --add --key=key --to-key=eve in.pld", 4, "not the same");
+        assert!(bench.says(args).starts_with("note: \"in.pld\": repaired"));
         assert_eq!(who_opens(&bench), [true, true, false, true]);
         let repaired = bench.read("in.pld");
         assert!(repaired[4096..whole.len() - 4096] == whole[4096..whole.len() - 4096]);
@@ -592,7 +521,7 @@ fn data_after_the_end() {
         assert!(stderr.contains("palladion decrypt --salvage -o OUT FILE"), "{stderr}");
     }
     assert!(bench.read("in.pld") == longer);
-    says(&bench, &["decrypt", "--salvage", "-o", "out", "-kbob", "in.pld"]);
+    bench.says("decrypt --salvage -o out -kbob in.pld");
     assert_eq!(bench.read("out"), text(LEN));
 }
 
@@ -600,24 +529,24 @@ fn data_after_the_end() {
 fn an_interrupted_change() {
     let bench = bench();
     let old = bench.read("in.pld");
-    says(&bench, &["rewrap", "-fq", "--key=bob", "--to-key=eve", "in.pld"]);
+    bench.says("rewrap -fq --key=bob --to-key=eve in.pld");
     // Only the second copy was written.
     let new = bench.read("in.pld");
     bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
-    let run = bench.run(&["slots", "in.pld"]);
+    let run = bench.run("slots in.pld");
     assert!(String::from_utf8_lossy(&run.stdout).contains("they differ"), "{run:?}");
-    assert_eq!(bench.run(&["verify", "-k", "bob", "in.pld"]).status.code(), Some(4));
+    assert_eq!(bench.run("verify -k bob in.pld").status.code(), Some(4));
     for (key, open, removed) in [
         ("bob", [true, true, false, true], "key"),
         ("eve", [false, false, true, false], "key, key, passphrase"),
     ] {
         bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
-        says(&bench, &["cat", "-k", key, "--tail=9", "in.pld"]);
-        let said = says(&bench, &["decrypt", "-f", "-k", key, "-o", "out", "in.pld"]);
+        bench.says(&["cat", "-k", key, "--tail=9", "in.pld"]);
+        let said = bench.says(&["decrypt", "-f", "-k", key, "-o", "out", "in.pld"]);
         assert!(said.contains("a change was interrupted"), "{said}");
         assert_eq!(bench.read("out"), text(LEN));
         assert_eq!(bench.run(&["verify", "-k", key, "in.pld"]).status.code(), Some(4));
-        let said = says(&bench, &["rewrap", "--repair", "-k", key, "in.pld"]);
+        let said = bench.says(&["rewrap", "--repair", "-k", key, "in.pld"]);
         assert!(said.starts_with(&format!("note: \"in.pld\": removed: {removed}\n")), "{said}");
         assert_eq!(said.contains("no passphrase opens it"), removed.contains("passphrase"));
         assert_eq!(who_opens(&bench), open);
@@ -627,15 +556,13 @@ fn an_interrupted_change() {
 #[test]
 fn slots_that_need_a_larger_file() {
     let bench = bench();
-    let keys: Vec<_> = (0..50).map(|number| format!("key{number}")).collect();
-    let mut args = vec!["rewrap".to_string(), "--key=bob".into(), "--add".into()];
-    for key in &keys {
-        bench.ok(&["keygen", "-o", key]);
-        args.push(format!("--to-key={key}"));
+    let mut args = "rewrap --key=bob --add in.pld".to_string();
+    for number in 0..50 {
+        bench.ok(&format!("keygen -o key{number}"));
+        args += &format!(" --to-key=key{number}");
     }
-    args.push("in.pld".into());
-    let said = says(&bench, &args.iter().map(String::as_str).collect::<Vec<_>>());
-    assert_eq!(said, format!("note: \"in.pld\": added: {}\n", ["key"; 50].join(", ")));
+    let added = ["key"; 50].join(", ");
+    assert_eq!(bench.says(&args), format!("note: \"in.pld\": added: {added}\n"));
     assert_eq!(bench.read("in.pld").len(), 2 * 16384 + LEN + 2 * 36);
     assert_eq!(who_opens(&bench), [true, true, false, true]);
     assert!(opens(&bench, "--key=key49"));

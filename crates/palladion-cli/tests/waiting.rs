@@ -54,7 +54,7 @@ fn drain(mut reader: PipeReader) -> Vec<u8> {
 }
 
 /// Runs the program with non-blocking streams, and returns what it wrote.
-fn run(bench: &Bench, args: &[&str], input: &[u8]) -> Vec<u8> {
+fn run(bench: &Bench, args: &str, input: &[u8]) -> Vec<u8> {
     let ((stdin, feeder), (drainer, stdout)) = (non_blocking_pipe(), non_blocking_pipe());
     thread::scope(|scope| {
         let mut command = bench.command(args);
@@ -72,36 +72,36 @@ fn run(bench: &Bench, args: &[&str], input: &[u8]) -> Vec<u8> {
 fn every_command_waits() {
     let bench = Bench::new();
     let text = text(5 * MIB + 7);
-    let sealed = run(&bench, &["encrypt", "-k", "key"], &text);
-    assert!(run(&bench, &["decrypt", "-k", "key"], &sealed) == text);
-    assert_eq!(run(&bench, &["verify", "-k", "key"], &sealed), b"-: OK\n");
-    assert!(run(&bench, &["info", "-"], &sealed[..128]).starts_with(b"file:        -\n"));
+    let sealed = run(&bench, "encrypt -k key", &text);
+    assert!(run(&bench, "decrypt -k key", &sealed) == text);
+    assert_eq!(run(&bench, "verify -k key", &sealed), b"-: OK\n");
+    assert!(run(&bench, "info -", &sealed[..128]).starts_with(b"file:        -\n"));
     bench.write("sealed", &sealed);
-    assert!(run(&bench, &["cat", "-k", "key", "sealed"], b"") == text);
-    let line = run(&bench, &["mac", "-k", "key"], &text);
+    assert!(run(&bench, "cat -k key sealed", b"") == text);
+    let line = run(&bench, "mac -k key", &text);
     bench.write("in", &text);
-    assert_eq!(line[..64], bench.ok(&["mac", "-k", "key", "in"])[..64]);
+    assert_eq!(line[..64], bench.ok("mac -k key in")[..64]);
     bench.write("small", "x");
-    let list = bench.ok(&["mac", "-k", "key", "small"]).repeat(20_000);
-    let checked = run(&bench, &["mac", "-k", "key", "--check"], &list);
+    let list = bench.ok("mac -k key small").repeat(20_000);
+    let checked = run(&bench, "mac -k key --check", &list);
     assert_eq!(checked, b"small: OK\n".repeat(20_000));
-    run(&bench, &["raf", "import", "-k", "key", "-", "in.raf"], &text);
-    assert!(run(&bench, &["raf", "cat", "-k", "key", "in.raf"], b"") == text);
-    assert!(run(&bench, &["raf", "export", "-k", "key", "in.raf", "-"], b"") == text);
-    run(&bench, &["raf", "write", "-k", "key", "--append", "in.raf"], b"more");
-    assert!(bench.ok(&["raf", "cat", "-k", "key", "in.raf"]).ends_with(b"more"));
+    run(&bench, "raf import -k key - in.raf", &text);
+    assert!(run(&bench, "raf cat -k key in.raf", b"") == text);
+    assert!(run(&bench, "raf export -k key in.raf -", b"") == text);
+    run(&bench, "raf write -k key --append in.raf", b"more");
+    assert!(bench.ok("raf cat -k key in.raf").ends_with(b"more"));
     // Secrets from pipes.
     let key = bench.read("key");
-    let sealed = run(&bench, &["encrypt", "-k", "-", "-o", "-", "in"], &key);
+    let sealed = run(&bench, "encrypt -k - -o - in", &key);
     bench.write("sealed", sealed);
-    bench.ok(&["decrypt", "-k", "key", "-o", "out", "sealed"]);
-    let args = ["encrypt", "--passphrase-file", "-", "-o", "-", "-f", "in"];
-    assert!(run(&bench, &args, b"open sesame\n").len() > text.len());
-    let args = ["raf", "create", "--raw-key", "-", "new.raf"];
-    run(&bench, &args, &[0xa5; 32]);
+    bench.ok("decrypt -k key -o out sealed");
+    let args = "encrypt --passphrase-file - -o - -f in";
+    assert!(run(&bench, args, b"open sesame\n").len() > text.len());
+    let args = "raf create --raw-key - new.raf";
+    run(&bench, args, &[0xa5; 32]);
     // More than a pipe holds.
-    let page = run(&bench, &["completions", "bash"], b"");
-    assert_eq!(page, bench.ok(&["completions", "bash"]));
-    assert_eq!(run(&bench, &["man"], b""), bench.ok(&["man"]));
-    assert_eq!(run(&bench, &["--help"], b""), bench.ok(&["--help"]));
+    let page = run(&bench, "completions bash", b"");
+    assert_eq!(page, bench.ok("completions bash"));
+    assert_eq!(run(&bench, "man", b""), bench.ok("man"));
+    assert_eq!(run(&bench, "--help", b""), bench.ok("--help"));
 }

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use crate::common::{Bench, finish, text};
+use crate::common::{Bench, WRITERS, finish, text};
 
 #[test]
 fn redirected_files_and_nul() {
@@ -34,8 +34,8 @@ fn redirected_files_and_nul() {
     }
     assert_eq!(bench.names(), before);
     // `command` has NUL as standard input.
-    let sealed = bench.ok(&["encrypt", "-k", "key", "-o", "-"]);
-    assert_eq!(bench.run_with_input(&["decrypt", "-k", "key", "-o", "-"], &sealed).stdout, b"");
+    let sealed = bench.ok("encrypt -k key -o -");
+    assert_eq!(bench.run_with_input("decrypt -k key -o -", &sealed).stdout, b"");
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn directories_are_named_as_such() {
     let bench = Bench::new();
     bench.write("in", "text");
     fs::create_dir_all(bench.path("folder/in.pld")).unwrap();
-    bench.fails(&["encrypt", "-k", "key", "folder"], 1, "\"folder\" is a directory");
-    bench.fails(&["encrypt", "-k", "folder", "in"], 1, "\"folder\" is a directory");
+    bench.fails("encrypt -k key folder", 1, "\"folder\" is a directory");
+    bench.fails("encrypt -k folder in", 1, "\"folder\" is a directory");
     let message = r#""folder\in.pld" is a directory"#;
     bench.fails(&["encrypt", "-k", "key", "-f", "-o", r"folder\", "in"], 1, message);
 }
@@ -61,22 +61,17 @@ fn one_file_under_two_names() {
     ] {
         bench.fails(&["encrypt", "-k", "key", "-f", "-o", name, "in"], 2, message);
     }
-    bench.ok(&["encrypt", "-k", "key", "in"]);
+    bench.ok("encrypt -k key in");
     fs::copy(bench.path("in.pld"), bench.path("in..pld")).unwrap();
     fs::create_dir(bench.path("folder")).unwrap();
-    let args = ["decrypt", "-k", "key", "-o", "folder", "in.pld", "in..pld"];
-    bench.fails(&args, 2, "would both become");
+    bench.fails("decrypt -k key -o folder in.pld in..pld", 2, "would both become");
 }
 
 #[test]
 fn closed_pipe() {
-    let bench = Bench::new();
-    bench.write("in", text(8 << 20));
-    bench.ok(&["encrypt", "-k", "key", "in"]);
-    bench.ok(&["raf", "import", "-k", "key", "in", "f.raf"]);
+    let bench = Bench::with_all_kinds();
     for command in ["encrypt -k key -o - in", "cat -k key in.pld", "raf cat -k key f.raf"] {
-        let args: Vec<_> = command.split(' ').collect();
-        let mut child = bench.command(&args).spawn().unwrap();
+        let mut child = bench.command(command).spawn().unwrap();
         child.stdout.take().unwrap().read_exact(&mut [0; 10]).unwrap();
         let run = finish(child);
         assert!(!run.status.success() && run.stderr.is_empty(), "{command}: {run:?}");
@@ -85,35 +80,16 @@ fn closed_pipe() {
 
 #[test]
 fn outputs_that_fail() {
-    let bench = Bench::new();
-    bench.write("in", text(3 << 20));
+    let bench = Bench::with_all_kinds();
     bench.write("other", "for reading alone");
-    bench.ok(&["encrypt", "-k", "key", "in"]);
-    bench.ok(&["raf", "import", "-k", "key", "in", "f.raf"]);
-    for command in [
-        "help",
-        "encrypt --help",
-        "--version",
-        "backends",
-        "man",
-        "completions powershell",
-        "keygen -o -",
-        "mac -k key in",
-        "encrypt -k key -o - in",
-        "decrypt -k key -o - in.pld",
-        "cat -k key in.pld",
-        "info in.pld in.pld",
-        "raf cat -k key f.raf",
-    ] {
-        let args: Vec<_> = command.split(' ').collect();
-        let stdout = File::open(bench.path("other")).unwrap();
-        let run = finish(bench.command(&args).stdout(stdout).spawn().unwrap());
-        assert_eq!(run.status.code(), Some(1), "{command}: {run:?}");
-        assert!(run.stderr.contains("cannot write standard output"), "{command}: {run:?}");
+    for args in WRITERS {
+        let run = bench.run_to(File::open(bench.path("other")).unwrap(), args);
+        assert_eq!(run.status.code(), Some(1), "{args}: {run:?}");
+        assert!(run.stderr.contains("cannot write standard output"), "{args}: {run:?}");
     }
     // While the input stalls.
     let stdout = File::open(bench.path("other")).unwrap();
-    let mut child = bench.command(&["encrypt", "-k", "key"]);
+    let mut child = bench.command("encrypt -k key");
     let mut child = child.stdin(Stdio::piped()).stdout(stdout).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let _ = stdin.write_all(&text(3 << 20));
