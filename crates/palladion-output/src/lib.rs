@@ -223,6 +223,8 @@ impl Target {
                 let found = Found::file(own, metadata, identity, replace);
                 target(found.map_err(|cause| cause.of(path))?)
             }
+            // Another program has created it meanwhile.
+            (None, _) if fs::metadata(path).is_ok() => Self::check(path, replace, access, inputs),
             (None, _) if fs::symlink_metadata(path).is_ok() => {
                 fail(if replace { Cause::DanglingLink } else { Cause::Exists })
             }
