@@ -272,7 +272,8 @@ pub struct InOutArgs {
     #[arg(long)]
     pub recursive: bool,
     /// Skip a file if its output has the same date and the right length; replace an output that is
-    /// older, and keep one that is newer, with a warning. With --force, replace that too
+    /// older. Keep one, with a warning, if it is newer, or if it is bound to a place and --bind is
+    /// not given, or the reverse: another TEXT is not noticed. With --force, replace that too
     #[arg(long)]
     pub skip_existing: bool,
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
     // What is typed while a new passphrase is stretched is not shown either.
     let _hidden = terminal::Hidden;
     let EncryptArgs { secret, in_out, .. } = args;
-    let naming = Naming::encrypted(in_out)?;
+    let naming = Naming::encrypted(in_out, args.bind.is_some())?;
     let is_standard_input = in_out.reads_standard_input();
     let mut sources = match &secret.given()[..] {
         [] if !secret.recipients().are_none() => Vec::new(),

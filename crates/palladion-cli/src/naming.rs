@@ -23,6 +23,8 @@ pub enum Existing {
     UpToDate,
     /// Someone may have edited it, at this path.
     Newer(PathBuf),
+    /// It is bound to a place, and new files are not, or the reverse.
+    Unlike(PathBuf),
 }
 
 /// Files of which a message names the first.
@@ -60,12 +62,14 @@ pub struct Naming<'a> {
     derive: fn(&Path) -> Result<PathBuf>,
     /// Whether the inputs are encrypted files, whose names have the suffix.
     is_encrypted: bool,
+    /// Whether new encrypted files are bound to a place.
+    pub binds: bool,
 }
 
 impl<'a> Naming<'a> {
-    /// For `encrypt`.
-    pub fn encrypted(args: &'a InOutArgs) -> Result<Self> {
-        Self::new(args, encrypted_name, false)
+    /// For `encrypt`. `binds` says whether it binds the files to a place.
+    pub fn encrypted(args: &'a InOutArgs, binds: bool) -> Result<Self> {
+        Self::new(args, encrypted_name, false).map(|naming| Self { binds, ..naming })
     }
 
     /// For `decrypt`.
@@ -81,7 +85,7 @@ impl<'a> Naming<'a> {
         let output = args.output.as_deref();
         let trees = open_trees(args)?;
         let folder = output.filter(|path| trees.is_empty() && names_folder(path));
-        let naming = Self { args, folder, trees, derive, is_encrypted };
+        let naming = Self { args, folder, trees, derive, is_encrypted, binds: false };
         if !naming.trees.is_empty() {
             return Ok(naming);
         }
@@ -266,14 +270,24 @@ impl<'a> Naming<'a> {
                 (output, found)
             }
         };
-        let fits = || match self.is_encrypted {
-            true => has_length(path, input.len(), found.len()),
-            false => has_length(&output, found.len(), input.len()),
+        let (encrypted, len, plain_len) = match self.is_encrypted {
+            true => (path, input.len(), found.len()),
+            false => (&*output, found.len(), input.len()),
         };
         match found.modified().ok()?.cmp(&input.modified().ok()?) {
-            Ordering::Equal => fits().then_some(Existing::UpToDate),
-            Ordering::Greater if !self.args.force => Some(Existing::Newer(output)),
-            _ => None,
+            Ordering::Equal => {}
+            Ordering::Greater if !self.args.force => return Some(Existing::Newer(output)),
+            _ => return None,
+        }
+        // Its date alone must do for one that nobody may read.
+        let Ok(file) = File::open(encrypted) else { return Some(Existing::UpToDate) };
+        let sealed = Sealed::read(&file, "", "").ok()?;
+        if sealed.layout(len)?.plaintext_len() != plain_len {
+            return None;
+        }
+        match self.is_encrypted || sealed.is_bound == self.binds {
+            true => Some(Existing::UpToDate),
+            false => (!self.args.force).then_some(Existing::Unlike(output)),
         }
     }
 
@@ -373,14 +387,6 @@ impl<'a> Naming<'a> {
         }
         Ok(output)
     }
-}
-
-/// Returns whether an encrypted file has the length that `plain_len` bytes have in it.
-fn has_length(encrypted: &Path, len: u64, plain_len: u64) -> bool {
-    // Its date alone must do for one that nobody may read.
-    let Ok(file) = File::open(encrypted) else { return true };
-    let layout = Sealed::read(&file, "", "").ok().and_then(|sealed| sealed.layout(len));
-    layout.is_some_and(|layout| layout.plaintext_len() == plain_len)
 }
 
 /// Returns whether there is something of this kind at a path.

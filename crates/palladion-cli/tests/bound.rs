@@ -151,3 +151,47 @@ fn an_empty_place_is_wrong_usage() {
         bench.fails(&[command, "-k", "key", "in", "--bind="], 2, "--bind <TEXT>");
     }
 }
+
+/// Ends with this status and this last line, and returns how many lines of standard error hold
+/// `says`.
+fn ends(bench: &Bench, args: &[&str], status: i32, last: &str, says: &str) -> usize {
+    let run = bench.run(args);
+    assert_eq!(run.status.code(), Some(status), "{args:?}: {run:?}");
+    assert_eq!(run.stderr.lines().last(), Some(last), "{args:?}: {run:?}");
+    run.stderr.lines().filter(|line| line.contains(says)).count()
+}
+
+#[test]
+fn what_is_bound_otherwise_is_not_up_to_date() {
+    let bench = bench();
+    std::fs::create_dir(bench.path("tree")).unwrap();
+    bench.write("tree/one", "one");
+    bench.write("tree/two", "two");
+    let all = ["encrypt", "-k", "key", "--recursive", "tree", "-o", "sealed", "--skip-existing"];
+    let bound = with(&[&all, &["--bind", "here"]]);
+    let (not, is) = ("is not bound to a place and was kept; --force replaces it", "is bound to");
+
+    assert_eq!(ends(&bench, &all, 0, "note: encrypted: 2", ""), 1);
+    bench.write("tree/new", "new");
+    let kept = "note: encrypted: 1, kept because the output is not bound: 2";
+    assert_eq!(ends(&bench, &bound, 2, kept, not), 2);
+    let counts = "note: encrypted: 2, up to date: 1";
+    ends(&bench, &with(&[&bound, &["--force"]]), 0, counts, "");
+    ends(&bench, &bound, 0, "note: encrypted: 0, up to date: 3", "");
+    let decrypt = ["decrypt", "-k", "key", "--recursive", "sealed", "-o", "back", "--bind", "here"];
+    ends(&bench, &decrypt, 0, "note: decrypted: 3", "");
+    // Skipping plain files needs no place.
+    let again = with(&[&decrypt[..6], &["back", "--skip-existing"]]);
+    ends(&bench, &again, 0, "note: decrypted: 0, up to date: 3", "");
+
+    // The reverse, and a file with key slots.
+    let kept = "note: encrypted: 0, kept because the output is bound: 3";
+    assert_eq!(ends(&bench, &all, 2, kept, is), 3);
+    bench.ok(&with(&[&["encrypt", "-k", "key", "--slots", "in"], &HERE]));
+    let one = ["encrypt", "-k", "key", "--skip-existing", "in"];
+    assert_eq!(ends(&bench, &one, 2, &kept.replace('3', "1"), is), 1);
+    // What is to be replaced anyway is replaced.
+    bench.write("in", "changed");
+    bench.ok(&one);
+    bench.ok(&["decrypt", "-f", "-k", "key", "in.pld"]);
+}
