@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -84,6 +84,9 @@ impl<'a> Naming<'a> {
     ) -> Result<Self> {
         let output = args.output.as_deref();
         let trees = open_trees(args)?;
+        if args.bind_to_path {
+            check_all_are_trees(args, &trees)?;
+        }
         let folder = output.filter(|path| trees.is_empty() && names_folder(path));
         let naming = Self { args, folder, trees, derive, is_encrypted, binds: false };
         if !naming.trees.is_empty() {
@@ -240,6 +243,23 @@ impl<'a> Naming<'a> {
 
     fn tree_of(&self, path: Option<&Path>) -> Option<&Tree> {
         self.trees.iter().find(|tree| path.is_some_and(|path| tree.has(path)))
+    }
+
+    /// With `--bind-to-path`, returns what a file is bound to: the path of the encrypted file below
+    /// the root of its directory, as `palladion.fsspec` and the object stores do.
+    pub fn place(&self, path: Option<&Path>) -> Result<Option<Vec<u8>>> {
+        let Some(path) = path.filter(|_| self.args.bind_to_path) else { return Ok(None) };
+        let within = self.tree_of(Some(path)).map_or(path, |tree| tree.within(path));
+        if cfg!(not(unix)) && within.to_str().is_none() {
+            let message = format!("--bind-to-path: the path {} is not Unicode", quoted(path));
+            return Err(Failure::new(message).hint("rename it"));
+        }
+        let encrypted = match self.is_encrypted {
+            true => within.to_path_buf(),
+            false => (self.derive)(within)?,
+        };
+        let names: Vec<_> = encrypted.iter().map(OsStr::as_encoded_bytes).collect();
+        Ok(Some(names.join(&b'/')))
     }
 
     /// With `--skip-existing`, returns why an existing output stays, or `None` if there is work to
@@ -423,6 +443,17 @@ fn open_trees(args: &InOutArgs) -> Result<Vec<Tree>> {
         return Err(Failure::usage("--recursive needs a directory").hint("name one"));
     }
     roots.into_iter().map(|root| Tree::open(root, output)).collect()
+}
+
+/// Fails if one of the inputs is not a directory, for `--bind-to-path`.
+fn check_all_are_trees(args: &InOutArgs, trees: &[Tree]) -> Result<()> {
+    let other = args.files.iter().find(|path| !trees.iter().any(|tree| tree.is_at(path)));
+    let message = match other {
+        _ if !args.recursive => "--bind-to-path is for directories, with --recursive".into(),
+        Some(other) => format!("{} is not a directory, as --bind-to-path needs", quoted(other)),
+        None => return Ok(()),
+    };
+    Err(Failure::usage(message).hint("to bind a file by itself, use --bind TEXT, such as its path"))
 }
 
 /// Fails if an input cannot be deleted, or is a secret or a recipients file.
