@@ -272,12 +272,14 @@ pub struct InOutArgs {
     #[arg(long)]
     pub recursive: bool,
     /// Skip a file if its output has the same date and the right length; replace an output that is
-    /// older. Keep one, with a warning, if it is newer, or if it is bound to a place and --bind is
-    /// not given, or the reverse: another place is not noticed. With --force, replace that too
+    /// older. Keep one, with a warning, if it is newer, or if encrypt finds it bound to a place and
+    /// --bind is not given, or the reverse: another place is not noticed. With --force, replace
+    /// that too
     #[arg(long)]
     pub skip_existing: bool,
-    /// Bind each file of --recursive to its own path: that of the encrypted file in its directory,
-    /// such as 2026/january.txt.pld, with / on every system. To decrypt, give it again
+    /// Each file of --recursive is bound to its own path: that of the encrypted file in its
+    /// directory, such as 2026/january.txt.pld, with / on every system. What was encrypted with
+    /// this is decrypted with it
     #[arg(long, conflicts_with = "bind")]
     pub bind_to_path: bool,
     #[command(flatten)]
