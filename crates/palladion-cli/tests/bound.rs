@@ -152,6 +152,10 @@ fn an_empty_place_is_wrong_usage() {
     }
 }
 
+fn joined(parts: &[&[&'static str]]) -> Vec<&'static str> {
+    parts.concat()
+}
+
 /// Ends with this status and this last line, and returns how many lines of standard error hold
 /// `says`.
 fn ends(bench: &Bench, args: &[&str], status: i32, last: &str, says: &str) -> usize {
@@ -168,7 +172,7 @@ fn what_is_bound_otherwise_is_not_up_to_date() {
     bench.write("tree/one", "one");
     bench.write("tree/two", "two");
     let all = ["encrypt", "-k", "key", "--recursive", "tree", "-o", "sealed", "--skip-existing"];
-    let bound = with(&[&all, &["--bind", "here"]]);
+    let bound = joined(&[&all, &["--bind", "here"]]);
     let (not, is) = ("is not bound to a place and was kept; --force replaces it", "is bound to");
 
     assert_eq!(ends(&bench, &all, 0, "note: encrypted: 2", ""), 1);
@@ -176,18 +180,18 @@ fn what_is_bound_otherwise_is_not_up_to_date() {
     let kept = "note: encrypted: 1, kept because the output is not bound: 2";
     assert_eq!(ends(&bench, &bound, 2, kept, not), 2);
     let counts = "note: encrypted: 2, up to date: 1";
-    ends(&bench, &with(&[&bound, &["--force"]]), 0, counts, "");
+    ends(&bench, &joined(&[&bound, &["--force"]]), 0, counts, "");
     ends(&bench, &bound, 0, "note: encrypted: 0, up to date: 3", "");
     let decrypt = ["decrypt", "-k", "key", "--recursive", "sealed", "-o", "back", "--bind", "here"];
     ends(&bench, &decrypt, 0, "note: decrypted: 3", "");
     // Skipping plain files needs no place.
-    let again = with(&[&decrypt[..6], &["back", "--skip-existing"]]);
+    let again = joined(&[&decrypt[..6], &["back", "--skip-existing"]]);
     ends(&bench, &again, 0, "note: decrypted: 0, up to date: 3", "");
 
     // The reverse, and a file with key slots.
     let kept = "note: encrypted: 0, kept because the output is bound: 3";
     assert_eq!(ends(&bench, &all, 2, kept, is), 3);
-    bench.ok(&with(&[&["encrypt", "-k", "key", "--slots", "in"], &HERE]));
+    bench.ok(&joined(&[&["encrypt", "-k", "key", "--slots", "in"], &["-q", "--bind", "here"]]));
     let one = ["encrypt", "-k", "key", "--skip-existing", "in"];
     assert_eq!(ends(&bench, &one, 2, &kept.replace('3', "1"), is), 1);
     // What is to be replaced anyway is replaced.
@@ -204,7 +208,7 @@ fn bound_to_paths() -> Bench {
         bench.write(&format!("tree/{name}"), name);
     }
     let encrypt = ["-q", "encrypt", "-k", "key", "--recursive", "tree", "-o", "sealed"];
-    bench.ok(&with(&[&encrypt, &["--bind-to-path"]]));
+    bench.ok(&joined(&[&encrypt, &["--bind-to-path"]]));
     bench
 }
 
@@ -225,14 +229,14 @@ fn each_file_of_a_directory_has_its_own_place() {
     }
     let again = ["encrypt", "-k", "key", "--recursive", "tree", "-o", "sealed", "--skip-existing"];
     let counts = "note: encrypted: 0, up to date: 4";
-    ends(&bench, &with(&[&again, &["--bind-to-path"]]), 0, counts, "");
+    ends(&bench, &joined(&[&again, &["--bind-to-path"]]), 0, counts, "");
     let counts = "note: encrypted: 0, kept because the output is bound: 4";
     ends(&bench, &again, 2, counts, "");
 
     // With key slots, through -d, and beside the inputs, of several directories.
-    let slots = with(&[&again[..7], &["--force", "--slots", "--bind-to-path"]]);
+    let slots = joined(&[&again[..7], &["--force", "--slots", "--bind-to-path"]]);
     ends(&bench, &slots, 0, "note: encrypted: 4", "");
-    let args = with(&[&["encrypt", "-d", "-f"], &BACK[1..]]);
+    let args = joined(&[&["encrypt", "-d", "-f"], &BACK[1..]]);
     ends(&bench, &args, 0, "note: decrypted: 4, with key slots: 4", "");
     let both = ["encrypt", "-qk", "key", "--rm", "--recursive", "tree", "back", "--bind-to-path"];
     bench.ok(&both);
@@ -247,8 +251,8 @@ fn each_file_of_a_directory_has_its_own_place() {
         // A name that is not text. Not every file system takes it.
         let odd = OsStr::from_bytes(b"\xff odd\n");
         if std::fs::write(bench.path("tree").join(odd), "odd").is_ok() {
-            bench.ok(&with(&[&["-q"], &again, &["--bind-to-path"]]));
-            bench.ok(&with(&[&BACK, &["-qf"]]));
+            bench.ok(&joined(&[&["-q"], &again, &["--bind-to-path"]]));
+            bench.ok(&joined(&[&BACK, &["-qf"]]));
             assert_eq!(std::fs::read(bench.path("back").join(odd)).unwrap(), b"odd");
         }
     }
@@ -267,7 +271,7 @@ fn what_changed_its_path_is_refused() {
     assert!(!bench.path("back/one").exists() && !bench.path("back/two").exists());
     rename("2026 März/no name.txt.pld", "2026 März/no-name.txt.pld");
     rename("2026 März/空/ñ.pld", "ñ.pld");
-    let all = with(&[&BACK, &["--force"]]);
+    let all = joined(&[&BACK, &["--force"]]);
     assert_eq!(ends(&bench, &all, 4, "note: decrypted: 0, failed: 4", ANOTHER), 4);
     // Without its place, and with one for a file that is not bound.
     let hint = ends(&bench, &all[..7], 3, "note: decrypted: 0, failed: 4", "or for a directory");
@@ -288,7 +292,7 @@ fn only_directories_have_paths_of_their_own() {
         (&["--recursive", "-"], "\"-\" is not a directory"),
     ] {
         for command in ["encrypt", "decrypt"] {
-            let args = with(&[&[command, "-k", "key", "--bind-to-path"], args]);
+            let args = joined(&[&[command, "-k", "key", "--bind-to-path"], args]);
             let hint = bench.fails(&args, 2, message);
             assert!(hint.contains("use --bind TEXT"), "{hint}");
         }
