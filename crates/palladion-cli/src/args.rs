@@ -272,9 +272,16 @@ pub struct InOutArgs {
     #[arg(long)]
     pub recursive: bool,
     /// Skip a file if its output has the same date and the right length; replace an output that is
-    /// older, and keep one that is newer, with a warning. With --force, replace that too
+    /// older. Keep one, with a warning, if it is newer, or if encrypt finds it bound to a place and
+    /// --bind is not given, or the reverse: another place is not noticed. With --force, replace
+    /// that too
     #[arg(long)]
     pub skip_existing: bool,
+    /// Each file of --recursive is bound to its own path: that of the encrypted file in its
+    /// directory, such as 2026/january.txt.pld, with / on every system. What was encrypted with
+    /// this is decrypted with it
+    #[arg(long, conflicts_with = "bind")]
+    pub bind_to_path: bool,
     #[command(flatten)]
     pub threads: ThreadsArgs,
     /// The files to read; - or none is standard input, which goes to standard output
@@ -352,7 +359,7 @@ impl RingArgs {
 /// With --bind TEXT, the files are bound to a place: decrypt, cat, verify and rewrap then want the
 /// same TEXT. So nobody can swap two files under one key, or put a file where it does not belong,
 /// unnoticed. TEXT is not in the file, and hides nothing. Several files, and all files of
-/// --recursive, are bound to the same TEXT: to tell them apart, encrypt each by itself.
+/// --recursive, are bound to the same TEXT. To tell those of a directory apart, use --bind-to-path.
 ///
 /// With --recursive, each file in a directory is encrypted by itself. With -o OUT, OUT becomes a
 /// copy of the directory, as with cp -a: with permissions, dates and symbolic links, which are not
@@ -372,7 +379,8 @@ Examples:
   palladion encrypt -k my.key -k office.key -p notes.txt
   palladion encrypt -r \"$(cat bob.recipient)\" -i my.identity notes.txt
   palladion encrypt -R team.recipients notes.txt
-  palladion encrypt --bind reports/2026/january january.txt")]
+  palladion encrypt --bind reports/2026/january january.txt
+  palladion encrypt --recursive photos -o /media/backup/photos --bind-to-path")]
 pub struct EncryptArgs {
     #[command(flatten)]
     pub secret: SecretArgs,
@@ -442,7 +450,8 @@ impl KdfArgs {
 ///
 /// With --recursive, each file in a directory is decrypted by itself, as palladion encrypt says.
 /// Names, permissions, dates and links are not authenticated: someone who can write to the
-/// directory can change them, and swap files, unless each was bound to its place with --bind.
+/// directory can change them, and swap files, unless each was bound to its own place with
+/// --bind-to-path. An older file in the same place, and missing files, are not noticed.
 ///
 /// --salvage is for damaged files without a backup. What it writes is authentic and in its place,
 /// but someone who can write to the file can choose what is missing. If anything is, the exit
@@ -457,6 +466,7 @@ Examples:
   palladion decrypt --recursive /media/backup/photos -o photos
   palladion decrypt --salvage -o rest-of-photos.zip photos.zip.pld
   palladion decrypt --bind reports/2026/january january.txt.pld
+  palladion decrypt --recursive /media/backup/photos -o photos --bind-to-path
 
 Exit status:
   3  wrong key or passphrase, or --bind is missing

@@ -52,6 +52,8 @@ struct Counts {
     done: usize,
     up_to_date: usize,
     newer: usize,
+    /// Outputs that are bound to a place, and new files are not, or the reverse.
+    unlike: usize,
     failed: usize,
     links: usize,
     hard_links: usize,
@@ -232,6 +234,15 @@ impl<'a> Batch<'a> {
                     quoted(&output)
                 ));
             }
+            Some(Existing::Unlike(output)) => {
+                self.counts.unlike += 1;
+                let how = match self.naming.binds {
+                    true => "is not bound to a place",
+                    false => "is bound to a place, which no option names,",
+                };
+                let output = quoted(&output);
+                tell(&format!("warning: {output} {how} and was kept; --force replaces it"));
+            }
             None => {
                 let joining = self.make_room(named, found.as_ref());
                 match work(path, label, self) {
@@ -268,7 +279,7 @@ impl<'a> Batch<'a> {
         if let Some(failure) = self.naming.passed_over(mem::take(&mut self.counts.passed_over)) {
             self.tell(failure);
         }
-        if self.counts.newer > 0 {
+        if self.counts.newer + self.counts.unlike > 0 {
             self.failure.get_or_insert(Failure::usage("").told());
         }
         self.naming.say_leftovers();
@@ -279,13 +290,18 @@ impl<'a> Batch<'a> {
     /// One line, after directories and after files that were skipped.
     fn say_counts(&self) {
         let counts = &self.counts;
-        if !self.naming.is_recursive() && counts.up_to_date + counts.newer == 0 {
+        if !self.naming.is_recursive() && counts.up_to_date + counts.newer + counts.unlike == 0 {
             return;
         }
+        let unlike = match self.naming.binds {
+            true => "kept because the output is not bound",
+            false => "kept because the output is bound",
+        };
         let mut line = format!("note: {}: {}", self.naming.done(), counts.done);
         for (count, what) in [
             (counts.up_to_date, "up to date"),
             (counts.newer, "kept because the output is newer"),
+            (counts.unlike, unlike),
             (counts.failed, "failed"),
             (counts.links, "symbolic links copied"),
             (counts.hard_links, "hard links made files of their own"),

@@ -36,6 +36,9 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
         check_one_of(in_out.files.len(), path)?;
         let input = Input::open_as("decrypt each file in it with --recursive, or name them", path)?;
         input.begin();
+        if let Some(place) = naming.place(path)? {
+            ring.place = Some(place);
+        }
         let mut sealed = Sealed::read_input(&input, "export", options.salvage)?;
         if options.salvage
             && let Some(other) = sealed.other_file(&input)

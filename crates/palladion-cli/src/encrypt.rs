@@ -20,7 +20,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
     // What is typed while a new passphrase is stretched is not shown either.
     let _hidden = terminal::Hidden;
     let EncryptArgs { secret, in_out, .. } = args;
-    let naming = Naming::encrypted(in_out)?;
+    let naming = Naming::encrypted(in_out, args.bind.is_some() || in_out.bind_to_path)?;
     let is_standard_input = in_out.reads_standard_input();
     let mut sources = match &secret.given()[..] {
         [] if !secret.recipients().are_none() => Vec::new(),
@@ -57,6 +57,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         let secrets = sources.iter().filter_map(Source::as_input);
         let recipients = recipients_files.iter().map(|file| ("recipients file", file));
         let secrets: Vec<_> = secrets.chain(recipients).collect();
+        let own_place = naming.place(path)?;
         let output = naming.open(&input, &secrets, path)?;
         if output.is_terminal() && in_out.output.is_none() {
             return Err(Failure::usage("refusing to write binary data to a terminal")
@@ -76,7 +77,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         input.begin();
         let mut progress = batch.progress(input.len, label);
         let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
-        let place = args.bind.as_deref();
+        let place = args.bind.as_deref().map(str::as_bytes).or(own_place.as_deref());
         let bound;
         let encryptor = match (&secrets[..], &addressees[..], place) {
             ([secret], [], None) if !args.slots => Encryptor::new(secret.borrow()?),

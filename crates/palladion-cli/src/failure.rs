@@ -149,10 +149,13 @@ impl Failure {
             Error::NoSlot => {
                 "try the other secrets that you have; palladion slots FILE shows what opens it"
             }
-            Error::Bound => "use --bind TEXT, with the text that it was encrypted with",
+            Error::Bound => {
+                "use --bind TEXT, with the text that it was encrypted with, or for a directory \
+                 --bind-to-path, if that was used"
+            }
             Error::NotBound => {
                 "someone may have put it in place of the file that you expect; if you trust it, \
-                 leave out --bind"
+                 leave out --bind or --bind-to-path"
             }
             Error::NeedsPassphrase => "use -p or --passphrase-file FILE",
             Error::KdfMemory => "close other programs, or use a machine with more memory",

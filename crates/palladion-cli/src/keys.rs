@@ -48,7 +48,7 @@ pub enum OwnSecret {
 
 impl OwnSecret {
     /// Copies the secret to open a Palladion file, with key slots or without, bound or not.
-    pub fn keyring(&self, place: Option<&str>) -> Result<Keyring> {
+    pub fn keyring(&self, place: Option<impl Into<Vec<u8>>>) -> Result<Keyring> {
         let keyring = Keyring::default().open_slots();
         let keyring = place.into_iter().fold(keyring, Keyring::bind);
         if let Self::Identities(opener) = self {

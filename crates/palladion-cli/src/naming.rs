@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ pub enum Existing {
     UpToDate,
     /// Someone may have edited it, at this path.
     Newer(PathBuf),
+    /// It is bound to a place, and new files are not, or the reverse.
+    Unlike(PathBuf),
 }
 
 /// Files of which a message names the first.
@@ -60,12 +62,14 @@ pub struct Naming<'a> {
     derive: fn(&Path) -> Result<PathBuf>,
     /// Whether the inputs are encrypted files, whose names have the suffix.
     is_encrypted: bool,
+    /// Whether new encrypted files are bound to a place.
+    pub binds: bool,
 }
 
 impl<'a> Naming<'a> {
-    /// For `encrypt`.
-    pub fn encrypted(args: &'a InOutArgs) -> Result<Self> {
-        Self::new(args, encrypted_name, false)
+    /// For `encrypt`. `binds` says whether it binds the files to a place.
+    pub fn encrypted(args: &'a InOutArgs, binds: bool) -> Result<Self> {
+        Self::new(args, encrypted_name, false).map(|naming| Self { binds, ..naming })
     }
 
     /// For `decrypt`.
@@ -80,8 +84,11 @@ impl<'a> Naming<'a> {
     ) -> Result<Self> {
         let output = args.output.as_deref();
         let trees = open_trees(args)?;
+        if args.bind_to_path {
+            check_all_are_trees(args, &trees)?;
+        }
         let folder = output.filter(|path| trees.is_empty() && names_folder(path));
-        let naming = Self { args, folder, trees, derive, is_encrypted };
+        let naming = Self { args, folder, trees, derive, is_encrypted, binds: false };
         if !naming.trees.is_empty() {
             return Ok(naming);
         }
@@ -238,6 +245,23 @@ impl<'a> Naming<'a> {
         self.trees.iter().find(|tree| path.is_some_and(|path| tree.has(path)))
     }
 
+    /// With `--bind-to-path`, returns what a file is bound to: the path of the encrypted file below
+    /// the root of its directory, as `palladion.fsspec` and the object stores do.
+    pub fn place(&self, path: Option<&Path>) -> Result<Option<Vec<u8>>> {
+        let Some(path) = path.filter(|_| self.args.bind_to_path) else { return Ok(None) };
+        let within = self.tree_of(Some(path)).map_or(path, |tree| tree.within(path));
+        if cfg!(not(unix)) && within.to_str().is_none() {
+            let message = format!("--bind-to-path: the path {} is not Unicode", quoted(path));
+            return Err(Failure::new(message).hint("rename it"));
+        }
+        let encrypted = match self.is_encrypted {
+            true => within.to_path_buf(),
+            false => (self.derive)(within)?,
+        };
+        let names: Vec<_> = encrypted.iter().map(OsStr::as_encoded_bytes).collect();
+        Ok(Some(names.join(&b'/')))
+    }
+
     /// With `--skip-existing`, returns why an existing output stays, or `None` if there is work to
     /// do. An output gets the date of its input, so equal dates mean that the input is unchanged.
     pub fn existing(&self, path: &Path, input: &Metadata) -> Option<Existing> {
@@ -266,14 +290,24 @@ impl<'a> Naming<'a> {
                 (output, found)
             }
         };
-        let fits = || match self.is_encrypted {
-            true => has_length(path, input.len(), found.len()),
-            false => has_length(&output, found.len(), input.len()),
+        let (encrypted, len, plain_len) = match self.is_encrypted {
+            true => (path, input.len(), found.len()),
+            false => (&*output, found.len(), input.len()),
         };
         match found.modified().ok()?.cmp(&input.modified().ok()?) {
-            Ordering::Equal => fits().then_some(Existing::UpToDate),
-            Ordering::Greater if !self.args.force => Some(Existing::Newer(output)),
-            _ => None,
+            Ordering::Equal => {}
+            Ordering::Greater if !self.args.force => return Some(Existing::Newer(output)),
+            _ => return None,
+        }
+        // Its date alone must do for one that nobody may read.
+        let Ok(file) = File::open(encrypted) else { return Some(Existing::UpToDate) };
+        let sealed = Sealed::read(&file, "", "").ok()?;
+        if sealed.layout(len)?.plaintext_len() != plain_len {
+            return None;
+        }
+        match self.is_encrypted || sealed.is_bound == self.binds {
+            true => Some(Existing::UpToDate),
+            false => (!self.args.force).then_some(Existing::Unlike(output)),
         }
     }
 
@@ -375,14 +409,6 @@ impl<'a> Naming<'a> {
     }
 }
 
-/// Returns whether an encrypted file has the length that `plain_len` bytes have in it.
-fn has_length(encrypted: &Path, len: u64, plain_len: u64) -> bool {
-    // Its date alone must do for one that nobody may read.
-    let Ok(file) = File::open(encrypted) else { return true };
-    let layout = Sealed::read(&file, "", "").ok().and_then(|sealed| sealed.layout(len));
-    layout.is_some_and(|layout| layout.plaintext_len() == plain_len)
-}
-
 /// Returns whether there is something of this kind at a path.
 fn is_kind(path: &Path, kind: fn(&fs::FileType) -> bool) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| kind(&found.file_type()))
@@ -417,6 +443,17 @@ fn open_trees(args: &InOutArgs) -> Result<Vec<Tree>> {
         return Err(Failure::usage("--recursive needs a directory").hint("name one"));
     }
     roots.into_iter().map(|root| Tree::open(root, output)).collect()
+}
+
+/// Fails if one of the inputs is not a directory, for `--bind-to-path`.
+fn check_all_are_trees(args: &InOutArgs, trees: &[Tree]) -> Result<()> {
+    let other = args.files.iter().find(|path| !trees.iter().any(|tree| tree.is_at(path)));
+    let message = match other {
+        _ if !args.recursive => "--bind-to-path is for directories, with --recursive".into(),
+        Some(other) => format!("{} is not a directory, as --bind-to-path needs", quoted(other)),
+        None => return Ok(()),
+    };
+    Err(Failure::usage(message).hint("to bind a file by itself, use --bind TEXT, such as its path"))
 }
 
 /// Fails if an input cannot be deleted, or is a secret or a recipients file.

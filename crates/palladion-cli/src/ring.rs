@@ -35,8 +35,8 @@ pub struct Ring {
     data_is_standard_input: bool,
     /// What a file may make us spend on its passphrase.
     limits: KdfLimits,
-    /// What the files are bound to.
-    place: Option<String>,
+    /// What the files are bound to, or the next one.
+    pub place: Option<Vec<u8>>,
     /// The kind of the secret that was tried last, which opened the file if one did.
     pub opened: Option<Kind>,
 }
@@ -80,7 +80,7 @@ impl Ring {
             asks: given.is_empty() || given.contains(&(Kind::Passphrase, None)),
             data_is_standard_input,
             limits,
-            place: place.map(String::from),
+            place: place.map(Into::into),
             opened: None,
         })
     }

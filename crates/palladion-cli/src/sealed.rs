@@ -163,6 +163,7 @@ impl<'a> Sealed<'a> {
     /// Returns the other file whose key slots are at the end of this damaged one, if there is one.
     pub fn other_file(&self, input: &'a Input) -> Option<Self> {
         let copies = input.is_whole_file().then(|| Copies::read_damaged(&input.file))?;
+        self.skip_header(input).ok()?; // Windows moves it when it reads at an offset
         let spare = copies.ok()?.spare.ok()?;
         let header = spare.as_bytes().to_vec();
         let is_other = header[..HEADER_LEN] != self.header[..HEADER_LEN];

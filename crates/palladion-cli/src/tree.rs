@@ -72,6 +72,11 @@ impl Tree {
         path.starts_with(&self.root)
     }
 
+    /// Returns the path that something in it has below the root.
+    pub fn within<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.root).unwrap_or(path)
+    }
+
     /// Opens the directory for the output of what is in a directory of the tree. In a copy, creates
     /// it if there is none.
     pub fn folder(&self, source: &Path) -> Result<Directory> {

@@ -120,3 +120,152 @@ fn what_info_says() {
         }
     }
 }
+
+fn joined(parts: &[&[&'static str]]) -> Vec<&'static str> {
+    parts.concat()
+}
+
+/// Ends with this status and this last line, and returns how many lines of standard error hold
+/// `says`.
+fn ends(bench: &Bench, args: &[&str], status: i32, last: &str, says: &str) -> usize {
+    let run = bench.run(args);
+    assert_eq!(run.status.code(), Some(status), "{args:?}: {run:?}");
+    assert_eq!(run.stderr.lines().last(), Some(last), "{args:?}: {run:?}");
+    run.stderr.lines().filter(|line| line.contains(says)).count()
+}
+
+#[test]
+fn what_is_bound_otherwise_is_not_up_to_date() {
+    let bench = bench();
+    std::fs::create_dir(bench.path("tree")).unwrap();
+    bench.write("tree/one", "one");
+    bench.write("tree/two", "two");
+    let all = ["encrypt", "-k", "key", "--recursive", "tree", "-o", "sealed", "--skip-existing"];
+    let bound = joined(&[&all, &["--bind", "here"]]);
+    let (not, is) = ("is not bound to a place and was kept; --force replaces it", "is bound to");
+
+    assert_eq!(ends(&bench, &all, 0, "note: encrypted: 2", ""), 1);
+    bench.write("tree/new", "new");
+    let kept = "note: encrypted: 1, kept because the output is not bound: 2";
+    assert_eq!(ends(&bench, &bound, 2, kept, not), 2);
+    let counts = "note: encrypted: 2, up to date: 1";
+    ends(&bench, &joined(&[&bound, &["--force"]]), 0, counts, "");
+    ends(&bench, &bound, 0, "note: encrypted: 0, up to date: 3", "");
+    let decrypt = ["decrypt", "-k", "key", "--recursive", "sealed", "-o", "back", "--bind", "here"];
+    ends(&bench, &decrypt, 0, "note: decrypted: 3", "");
+    // Skipping plain files needs no place.
+    let again = joined(&[&decrypt[..6], &["back", "--skip-existing"]]);
+    ends(&bench, &again, 0, "note: decrypted: 0, up to date: 3", "");
+
+    // The reverse, and a file with key slots.
+    let kept = "note: encrypted: 0, kept because the output is bound: 3";
+    assert_eq!(ends(&bench, &all, 2, kept, is), 3);
+    bench.ok(&joined(&[&["encrypt", "-k", "key", "--slots", "in"], &["-q", "--bind", "here"]]));
+    let one = ["encrypt", "-k", "key", "--skip-existing", "in"];
+    assert_eq!(ends(&bench, &one, 2, &kept.replace('3', "1"), is), 1);
+    // What is to be replaced anyway is replaced.
+    bench.write("in", "changed");
+    bench.ok(&one);
+    bench.ok(&["decrypt", "-f", "-k", "key", "in.pld"]);
+}
+
+/// A folder with a directory `tree` and its copy `sealed`, in which each file is bound to its path.
+fn bound_to_paths() -> Bench {
+    let bench = bench();
+    std::fs::create_dir_all(bench.path("tree/2026 März/空")).unwrap();
+    for name in FILES {
+        bench.write(&format!("tree/{name}"), name);
+    }
+    let encrypt = ["-q", "encrypt", "-k", "key", "--recursive", "tree", "-o", "sealed"];
+    bench.ok(&joined(&[&encrypt, &["--bind-to-path"]]));
+    bench
+}
+
+const FILES: [&str; 4] = ["one", "two", "2026 März/no name.txt", "2026 März/空/ñ"];
+const BACK: [&str; 8] =
+    ["decrypt", "-k", "key", "--recursive", "sealed/", "-o", "back", "--bind-to-path"];
+
+#[test]
+fn each_file_of_a_directory_has_its_own_place() {
+    let bench = bound_to_paths();
+    ends(&bench, &BACK, 0, "note: decrypted: 4", "");
+    for name in FILES {
+        assert_eq!(bench.read(&format!("back/{name}")), name.as_bytes());
+        // The same bytes as anyone else would bind the file to.
+        let sealed = format!("sealed/{name}.pld");
+        bench.ok(&["verify", "-k", "key", "--bind", &format!("{name}.pld"), &sealed]);
+        bench.fails(&["cat", "-k", "key", "--bind", name, &sealed], 4, ANOTHER);
+    }
+    let again = ["encrypt", "-k", "key", "--recursive", "tree", "-o", "sealed", "--skip-existing"];
+    let counts = "note: encrypted: 0, up to date: 4";
+    ends(&bench, &joined(&[&again, &["--bind-to-path"]]), 0, counts, "");
+    let counts = "note: encrypted: 0, kept because the output is bound: 4";
+    ends(&bench, &again, 2, counts, "");
+
+    // With key slots, through -d, and beside the inputs, of several directories.
+    let slots = joined(&[&again[..7], &["--force", "--slots", "--bind-to-path"]]);
+    ends(&bench, &slots, 0, "note: encrypted: 4", "");
+    let args = joined(&[&["encrypt", "-d", "-f"], &BACK[1..]]);
+    ends(&bench, &args, 0, "note: decrypted: 4, with key slots: 4", "");
+    let both = ["encrypt", "-qk", "key", "--rm", "--recursive", "tree", "back", "--bind-to-path"];
+    bench.ok(&both);
+    bench.ok(&["verify", "-k", "key", "--bind", "one.pld", "tree/one.pld", "back/one.pld"]);
+    let both = ["decrypt", "-qk", "key", "--rm", "--recursive", "back/.", "tree", "--bind-to-path"];
+    bench.ok(&both);
+
+    #[cfg(unix)]
+    {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        // A name that is not text. Not every file system takes it.
+        let odd = OsStr::from_bytes(b"\xff odd\n");
+        if std::fs::write(bench.path("tree").join(odd), "odd").is_ok() {
+            bench.ok(&joined(&[&["-q"], &again, &["--bind-to-path"]]));
+            bench.ok(&joined(&[&BACK, &["-qf"]]));
+            assert_eq!(std::fs::read(bench.path("back").join(odd)).unwrap(), b"odd");
+        }
+    }
+}
+
+#[test]
+fn what_changed_its_path_is_refused() {
+    let bench = bound_to_paths();
+    let rename = |from: &str, to: &str| {
+        std::fs::rename(bench.path("sealed").join(from), bench.path("sealed").join(to)).unwrap();
+    };
+    rename("one.pld", "three.pld");
+    rename("two.pld", "one.pld");
+    rename("three.pld", "two.pld");
+    assert_eq!(ends(&bench, &BACK, 4, "note: decrypted: 2, failed: 2", ANOTHER), 2);
+    assert!(!bench.path("back/one").exists() && !bench.path("back/two").exists());
+    rename("2026 März/no name.txt.pld", "2026 März/no-name.txt.pld");
+    rename("2026 März/空/ñ.pld", "ñ.pld");
+    let all = joined(&[&BACK, &["--force"]]);
+    assert_eq!(ends(&bench, &all, 4, "note: decrypted: 0, failed: 4", ANOTHER), 4);
+    // Without its place, and with one for a file that is not bound.
+    let hint = ends(&bench, &all[..7], 3, "note: decrypted: 0, failed: 4", "or for a directory");
+    assert_eq!(hint, 1);
+    bench.ok(&["encrypt", "-fk", "key", "in", "-o", "sealed/one.pld"]);
+    let hint = ends(&bench, &all, 4, "note: decrypted: 0, failed: 4", "or --bind-to-path");
+    assert_eq!(hint, 1);
+}
+
+#[test]
+fn only_directories_have_paths_of_their_own() {
+    let bench = bench();
+    std::fs::create_dir(bench.path("tree")).unwrap();
+    for (args, message) in [
+        (&["in"][..], "--bind-to-path is for directories, with --recursive"),
+        (&[], "--bind-to-path is for directories, with --recursive"),
+        (&["--recursive", "tree", "in"], "\"in\" is not a directory, as --bind-to-path needs"),
+        (&["--recursive", "-"], "\"-\" is not a directory"),
+    ] {
+        for command in ["encrypt", "decrypt"] {
+            let args = joined(&[&[command, "-k", "key", "--bind-to-path"], args]);
+            let hint = bench.fails(&args, 2, message);
+            assert!(hint.contains("use --bind TEXT"), "{hint}");
+        }
+    }
+    let both = ["encrypt", "-k", "key", "--recursive", "tree", "--bind-to-path", "--bind", "here"];
+    bench.fails(&both, 2, "cannot be used with");
+}
