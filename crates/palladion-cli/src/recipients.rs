@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use palladion_file::slots::{FileKey, Lock};
+use palladion_file::slots::{FileKey, Lock, Unlock};
 use palladion_output::Identity as FileIdentity;
 use palladion_recipients::{Error, Identity, Recipient, Recipients, is_slot, stanza_types};
 
@@ -80,10 +80,16 @@ impl Addressees {
     }
 
     /// Returns whether one of the identities is that of a recipient.
-    pub fn include(&self, opener: &Opener) -> bool {
-        match opener {
-            Opener::Identities(identities) => identities.as_slice().iter().any(|own| self.has(own)),
-            Opener::Program(_) => false,
+    pub fn include(&self, opener: &Opener) -> SlotResult<bool> {
+        match (self, opener) {
+            (Self::Recipients(_), Opener::Identities(identities)) => {
+                Ok(identities.as_slice().iter().any(|own| self.has(own)))
+            }
+            // Only a trial shows which keys belong together that the program alone knows.
+            _ => {
+                let key = FileKey::generate()?;
+                Ok(opener.unlock(&self.lock(&key)?)?.is_some_and(|opened| opened == key))
+            }
         }
     }
 
