@@ -134,6 +134,11 @@ impl Ring {
     /// or if the file is bound to a place and `--bind` is not given, or the reverse. Opens the
     /// default key file if it takes that. Call it before [`unlock`](Self::unlock).
     pub fn check(&mut self, sealed: &Sealed<'_>) -> Result<()> {
+        // The other of two files may be the one for the secrets.
+        self.check_one(sealed).map_err(|failure| sealed.explain(failure))
+    }
+
+    fn check_one(&mut self, sealed: &Sealed<'_>) -> Result<()> {
         let failed = |error| Failure::file(&error, sealed.name, "the output");
         // Before the user is asked for anything.
         match (sealed.is_bound, &self.place) {
