@@ -49,6 +49,15 @@ impl Addressees {
             if let Some(error) = unknown_ssh_key(text) {
                 return Err(Failure::usage(error.to_string()).hint(KNOWN_SSH_KEYS));
             }
+            let text = text.trim();
+            if text.starts_with("age1") && text.contains([',', ' ', '\t', '\r', '\n']) {
+                let [name, file] = args.names;
+                let message = format!("{name} takes one recipient, and here are several words");
+                return Err(Failure::usage(message).hint(format!(
+                    "give each its own {name}, or put them into a file, one a line, and use {file} \
+                     FILE"
+                )));
+            }
             list.add(text).map_err(|error| not_a_recipient(text, &error, args.names))?;
         }
         let files = args.files.iter();
