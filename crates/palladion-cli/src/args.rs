@@ -657,7 +657,7 @@ impl ToArgs {
 ///
 /// For files with key slots. Whatever the size of a file, only its slots are written, in place, and
 /// a crash leaves the old or the new secrets in force. A file whose slots need more room is written
-/// anew.
+/// anew. Either way its date stays: for tools that compare dates, such as rsync, use --checksum.
 ///
 /// The file then has exactly the slots that --to-key, --to-passphrase and --to-recipient say, or
 /// with --add also those that it had. With --remove, it keeps all others, whose secrets nobody has
@@ -689,8 +689,8 @@ pub struct RewrapArgs {
     /// Keep the slots that are there
     #[arg(long)]
     pub add: bool,
-    /// Remove the slot with this number, as palladion slots prints it, and keep the others; can be
-    /// repeated
+    /// Remove the slot with this number, as palladion slots prints it for this one file, and keep
+    /// the others; can be repeated
     #[arg(long, value_name = "N", conflicts_with = "repair")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..))]
     pub remove: Vec<u8>,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use palladion_file::slots::{Head, NewSlot, Plan, Rewrap, Slot, SlotKind};
 use palladion_file::{Error, KdfLimits, Keyring};
+use palladion_output::Target;
 use palladion_recipients::{check_mixing, stanza_types};
 
 use crate::args::RewrapArgs;
@@ -39,6 +40,12 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         return Err(Failure::usage("expected what shall open the files").hint(
             "use --to-key, --to-passphrase or --to-recipient, --remove N to remove a slot, or \
              --repair to keep the slots",
+        ));
+    }
+    if removes && args.files.len() > 1 {
+        return Err(Failure::usage("--remove takes one file").hint(
+            "the numbers of slots are those of one file: look at each with palladion slots, and \
+             name them one by one",
         ));
     }
     let limits = args.ring.kdf_limits();
@@ -233,10 +240,11 @@ impl Change<'_> {
     fn copy(&self, path: &Path, name: &str, keyring: &Keyring) -> Result<Head> {
         let failed = |error| Failure::file(&error, name, name);
         let cannot = |error| Failure::io("read", name, &error);
+        let before = fs::metadata(path).map_err(cannot)?;
+        let dated = |target: Target| before.modified().into_iter().fold(target, Target::modified);
         // It locks the file, so that nobody changes the slots meanwhile.
-        let output = Output::open(Some(path), true, Access::Usual, &[])?;
+        let output = Output::open_as(Some(path), true, Access::Usual, &[], dated)?;
         let file = File::open(path).map_err(cannot)?;
-        let before = file.metadata().map_err(cannot)?;
         let rewrap = Rewrap::new(&file, keyring, &self.limits).map_err(failed)?;
         let slots = self.slots(&rewrap, keyring).map_err(failed)?;
         let head = rewrap.copy(slots, &file, output.writer()).map_err(failed)?;
