@@ -131,7 +131,8 @@ fn one_file_over_another() {
     let mixed = mix(&over, late, &under);
     let run = salvage(&mixed, &["-kkey"]);
     let says = "the first of these is salvaged; 492672 bytes of the other are intact; to get \
-                those, write its last 4096 bytes over the first 4096";
+                those, run cp FILE COPY; tail -c 4096 FILE | dd of=COPY conv=notrunc, and \
+                salvage that";
     assert!(run.stderr.contains(says), "{run:?}");
     assert!(bench.read("out")[..1_400_000] == one[..1_400_000]);
     let swapped = [&mixed[mixed.len() - 4096..], &mixed[4096..]].concat();
@@ -640,4 +641,82 @@ fn slots_that_need_a_larger_file() {
     assert_eq!(who_opens(&bench), [true, true, false, true]);
     assert!(opens(&bench, "--key=key49"));
     assert!(slots(&bench, "in.pld").contains("slot 53:     key\n"));
+}
+
+/// Only the slots change, not what the date is of.
+#[test]
+fn dates() {
+    use std::time::{Duration, SystemTime};
+    let bench = bench();
+    let time = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    let set = |name: &str, seconds| {
+        let file = std::fs::File::options().write(true).open(bench.path(name)).unwrap();
+        file.set_modified(time(seconds)).unwrap();
+    };
+    let date = |name: &str| bench.path(name).metadata().unwrap().modified().unwrap();
+    set("in", 1_000_000_000);
+    set("in.pld", 1_000_000_000);
+    let add = ["rewrap", "-q", "--add", "-kbob", "--to-key=eve", "in.pld"];
+    says(&bench, &add);
+    assert_eq!(date("in.pld"), time(1_000_000_000));
+    // It grows into a new file.
+    let keys: Vec<_> = (0..50).map(|number| format!("--to-key=key{number}")).collect();
+    keys.iter().for_each(|key| drop(bench.ok(&["keygen", "-o", &key[9..]])));
+    says(&bench, &[&add[..], &keys.iter().map(String::as_str).collect::<Vec<_>>()].concat());
+    assert!(bench.read("in.pld").len() > LEN + 2 * 16384);
+    assert_eq!(date("in.pld"), time(1_000_000_000));
+    bench.ok(&["decrypt", "-q", "-kbob", "-o", "out", "in.pld"]);
+    assert_eq!(date("out"), time(1_000_000_000));
+    // An input that was changed before the slots were is encrypted again.
+    bench.write("in", "changed");
+    set("in", 1_000_000_001);
+    says(&bench, &["rewrap", "-q", "-kbob", "--to-key=bob", "in.pld"]);
+    says(&bench, &["encrypt", "-q", "--skip-existing", "-kbob", "in"]);
+    assert_eq!(bench.ok(&["cat", "-q", "-kbob", "in.pld"]), b"changed");
+}
+
+/// The numbers of slots are those of one file.
+#[test]
+fn slots_of_several_files_are_not_removed() {
+    let bench = bench();
+    bench.write("two.pld", bench.read("in.pld"));
+    let args = ["rewrap", "-kkey", "--remove=2", "in.pld", "two.pld"];
+    let stderr = bench.fails(&args, 2, "--remove takes one file");
+    assert!(stderr.contains("palladion slots"), "{stderr}");
+    assert_eq!(bench.read("two.pld"), bench.read("in.pld"));
+}
+
+/// Whatever secret comes with a file that is two, it is told first.
+#[test]
+fn two_files_of_different_kinds() {
+    let bench = bench();
+    let encrypt = |name: &str, more: &[&str]| {
+        bench.ok(&[&["encrypt", "-o", name, "in"], more].concat());
+        bench.read(name)
+    };
+    let cost = ["--passphrase-file=passphrase", "--kdf-memory=64K", "--kdf-passes=1"];
+    let with_passphrase = encrypt("a.pld", &[&cost[..], &["--slots"]].concat());
+    let plain = encrypt("b.pld", &cost);
+    let with_key = encrypt("c.pld", &["-kkey", "--slots"]);
+    let bound = encrypt("d.pld", &["-kkey", "--slots", "--bind=here"]);
+    let mix = |over: &[u8], under: &[u8]| [&over[..1_000_000], &under[1_000_000..]].concat();
+    for (over, under, args) in [
+        (&with_passphrase, &with_key, &["-kkey"][..]),
+        (&plain, &with_key, &["-kkey"]),
+        (&with_key, &bound, &["-kkey", "--bind=here"]),
+        (&bound, &with_key, &["-kkey"]),
+    ] {
+        bench.write("mix.pld", mix(over, under));
+        for command in ["verify", "cat"] {
+            let run = bench.run(&[&[command, "mix.pld"], args].concat());
+            let is_told = run.stderr.contains("it begins with one file and ends with another");
+            // cat looks at the end only if the beginning says so.
+            assert!(is_told || command == "cat" && over == &plain, "{args:?}: {run:?}");
+        }
+    }
+    bench.write("mix.pld", mix(&with_key, &bound));
+    let run = bench.run(&["decrypt", "--salvage", "-fo", "out", "-kkey", "mix.pld"]);
+    assert!(run.stderr.contains("and needs its own --bind"), "{run:?}");
+    bench.write("mix.pld", mix(&bound, &bound.iter().rev().copied().collect::<Vec<_>>()));
+    bench.fails(&["decrypt", "--salvage", "-fo", "out", "-kkey", "mix.pld"], 3, "bound to a place");
 }
