@@ -577,7 +577,8 @@ impl VerifyArgs {
 ///
 /// A file that was encrypted with several keys or passphrases has a slot for each, in two copies:
 /// at its beginning and at its end. The command prints the kind of each slot, how often the slots
-/// were changed, and whether the copies are the same. It cannot say whose the slots are, and
+/// were changed (the sequence), and whether the copies are the same. If a change was interrupted,
+/// it lists both, first the one that was changed last. It cannot say whose the slots are, and
 /// nothing of this is verified. But with -k, -i, -p or --passphrase-file, it says which slots these
 /// secrets open, and verifies that nobody without a secret of the file changed the slots. It takes
 /// no default key.
@@ -586,7 +587,8 @@ impl VerifyArgs {
 /// --extract writes it, for age or one of its libraries.
 ///
 /// With --json, "yours" lists the numbers of the slots that the secrets open; it is null without
-/// secrets. "verified" is "slots", or null if nothing was verified.
+/// secrets. "verified" is "slots", or null if nothing was verified. "other" is the other copy of
+/// the slots, or null if that is the same or damaged.
 #[derive(clap::Args)]
 #[command(mut_arg("key_files", |arg| arg.help("The key file from keygen, or - for standard input; \
 can be repeated")))]

@@ -118,8 +118,10 @@ impl Change<'_> {
         }
         if (self.args.add || self.removes()) && !copies.are_same() {
             let message = format!("{name}: the two copies of the key slots are not the same");
-            return Err(Failure::damaged(message)
-                .hint("decide which to keep: palladion rewrap --repair FILE, with a key of it"));
+            return Err(Failure::damaged(message).hint(
+                "palladion slots FILE lists both; decide which to keep: palladion rewrap \
+                       --repair FILE, with a key of it",
+            ));
         }
         let (are_same, given) = (copies.are_same(), self.args.ring.given());
         let asks = given.is_empty() || given.contains(&(Kind::Passphrase, None));
@@ -161,6 +163,7 @@ impl Change<'_> {
         let mut old: Vec<_> = slots.iter().collect();
         let others = sealed.other.iter().flat_map(Head::slots);
         old.extend(others.filter(|slot| !slots.contains(slot)));
+        let is_other = sealed.other.as_ref().is_some_and(|other| other.slots() == new.slots());
         let new: Vec<_> = new.slots().iter().collect();
         let changes = [("removed", named(&old, &new)), ("added", named(&new, &old))];
         let changes = changes.iter().filter(|(_, slots)| !slots.is_empty());
@@ -173,6 +176,17 @@ impl Change<'_> {
             true => "no slot was added or removed: all these secrets have one".into(),
         };
         note(&format!("note: {name}: {said}"));
+        if self.args.repair
+            && let (Some(head), Some(other)) = (&sealed.head, &sealed.other)
+            && head.slots() != other.slots()
+        {
+            let numbers = [head.sequence(), other.sequence()];
+            let [kept, lost] = match is_other {
+                true => [numbers[1], numbers[0]],
+                false => numbers,
+            };
+            note(&format!("note: {name}: kept the copy of sequence {kept}, not that of {lost}"));
+        }
         let opener = |slot: &&Slot| match slot.kind() {
             SlotKind::Key => "key",
             SlotKind::Passphrase(_) => "passphrase",

@@ -720,3 +720,39 @@ fn two_files_of_different_kinds() {
     bench.write("mix.pld", mix(&bound, &bound.iter().rev().copied().collect::<Vec<_>>()));
     bench.fails(&["decrypt", "--salvage", "-fo", "out", "-kkey", "mix.pld"], 3, "bound to a place");
 }
+
+/// Both copies are listed, so that the user can decide which to keep.
+#[test]
+fn both_copies_of_an_interrupted_change() {
+    let bench = bench();
+    let old = bench.read("in.pld");
+    says(&bench, &["rewrap", "-fq", "--key=bob", "--to-key=eve", "in.pld"]);
+    let new = bench.read("in.pld");
+    let interrupted = || bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
+    interrupted();
+    let list = |args: &[&str]| {
+        let run = bench.run(&[&["slots", "in.pld"], args].concat());
+        assert_eq!(run.status.code(), Some(4), "{run:?}");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let both = "copies:      they differ\nslot 1:      key, yours\nother copy:  sequence 1\n\
+                slot 1:      key\nslot 2:      key, yours\nslot 3:      passphrase";
+    let text = list(&["-kbob", "-keve"]);
+    assert!(text.contains("sequence:    2\n") && text.contains(both), "{text}");
+    assert!(list(&["-kbob"]).contains("verified:    the slots of the other copy"));
+    assert!(!list(&[]).contains("yours"));
+    let json = list(&["-kbob", "-keve", "--json"]).replace(' ', "");
+    let other = r#""yours":[1],"other":{"sequence":1,"slots":[{"kind":"key"},{"kind":"key"},"#;
+    assert!(json.contains(other) && json.contains(r#","yours":[2]},"verified""#), "{json}");
+    let args = ["rewrap", "--add", "-kbob", "--to-key=key", "in.pld"];
+    assert!(bench.fails(&args, 4, "are not the same").contains("palladion slots FILE lists both"));
+    for (key, kept) in
+        [("-kbob", "sequence 1, not that of 2"), ("-keve", "sequence 2, not that of 1")]
+    {
+        interrupted();
+        let said = says(&bench, &["rewrap", "--repair", key, "in.pld"]);
+        assert!(said.contains(&format!("kept the copy of {kept}\n")), "{said}");
+    }
+    let json = String::from_utf8(bench.ok(&["slots", "--json", "in.pld"])).unwrap();
+    assert!(json.contains(r#""other":null"#), "{json}");
+}
