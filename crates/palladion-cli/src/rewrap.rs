@@ -180,12 +180,12 @@ impl Change<'_> {
             && let (Some(head), Some(other)) = (&sealed.head, &sealed.other)
             && head.slots() != other.slots()
         {
-            let numbers = [head.sequence(), other.sequence()];
-            let [kept, lost] = match is_other {
-                true => [numbers[1], numbers[0]],
-                false => numbers,
-            };
-            note(&format!("note: {name}: kept the copy of sequence {kept}, not that of {lost}"));
+            let (kept, lost) = if is_other { (other, head) } else { (head, other) };
+            note(&format!(
+                "note: {name}: kept the copy of sequence {}, not that of {}",
+                kept.sequence(),
+                lost.sequence()
+            ));
         }
         let opener = |slot: &&Slot| match slot.kind() {
             SlotKind::Key => "key",
