@@ -184,6 +184,10 @@ if type age age-keygen >/dev/null 2>&1; then
         "$palladion" decrypt -q -i ssh -o - ssh.pld | cmp - one
         "$palladion" decrypt -q -i own -o - ssh.pld | cmp - one
         fails 3 "$palladion" decrypt -i ssh -o bad both.pld
+        fails 2 "$palladion" rewrap -i ssh --to-recipient "$("$palladion" recipient own)" ssh.pld
+        "$palladion" rewrap -i ssh --to-recipients-file ssh.pub ssh.pld
+        "$palladion" decrypt -q -i ssh -o - ssh.pld | cmp - one
+        fails 3 "$palladion" decrypt -i own -o bad ssh.pld
         ssh-keygen -q -t ecdsa -N '' -f ecdsa
         cat ssh.pub ecdsa.pub | "$palladion" encrypt -f -R - -o ssh.pld one 2>errors
         grep -q 'warning: .*ECDSA' errors

@@ -42,7 +42,8 @@ pub fn run_age(args: &[impl AsRef<OsStr>], input: &[u8]) -> io::Result<Option<Ze
     let mut command = Command::new("age");
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut age = command.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::other(
+        io::ErrorKind::NotFound => io::Error::new(
+            io::ErrorKind::NotFound,
             "for SSH keys and plugins, the program age is needed, and it is not installed",
         ),
         _ => error,

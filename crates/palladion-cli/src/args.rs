@@ -587,7 +587,8 @@ impl VerifyArgs {
 ///
 /// A file that was encrypted with several keys or passphrases has a slot for each, in two copies:
 /// at its beginning and at its end. The command prints the kind of each slot, how often the slots
-/// were changed, and whether the copies are the same. It cannot say whose the slots are, and
+/// were changed (the sequence), and whether the copies are the same. If a change was interrupted,
+/// it lists both, first the one that was changed last. It cannot say whose the slots are, and
 /// nothing of this is verified. But with -k, -i, -p or --passphrase-file, it says which slots these
 /// secrets open, and verifies that nobody without a secret of the file changed the slots. It takes
 /// no default key.
@@ -596,7 +597,8 @@ impl VerifyArgs {
 /// --extract writes it, for age or one of its libraries.
 ///
 /// With --json, "yours" lists the numbers of the slots that the secrets open; it is null without
-/// secrets. "verified" is "slots", or null if nothing was verified.
+/// secrets. "verified" is "slots", or null if nothing was verified. "other" is the other copy of
+/// the slots, or null if that is the same or damaged.
 #[derive(clap::Args)]
 #[command(mut_arg("key_files", |arg| arg.help("The key file from keygen, or - for standard input; \
 can be repeated")))]
@@ -667,7 +669,7 @@ impl ToArgs {
 ///
 /// For files with key slots. Whatever the size of a file, only its slots are written, in place, and
 /// a crash leaves the old or the new secrets in force. A file whose slots need more room is written
-/// anew.
+/// anew. Either way its date stays: for tools that compare dates, such as rsync, use --checksum.
 ///
 /// The file then has exactly the slots that --to-key, --to-passphrase and --to-recipient say, or
 /// with --add also those that it had. With --remove, it keeps all others, whose secrets nobody has
@@ -699,8 +701,8 @@ pub struct RewrapArgs {
     /// Keep the slots that are there
     #[arg(long)]
     pub add: bool,
-    /// Remove the slot with this number, as palladion slots prints it, and keep the others; can be
-    /// repeated
+    /// Remove the slot with this number, as palladion slots prints it for this one file, and keep
+    /// the others; can be repeated
     #[arg(long, value_name = "N", conflicts_with = "repair")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..))]
     pub remove: Vec<u8>,

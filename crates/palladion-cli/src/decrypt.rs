@@ -130,6 +130,7 @@ fn choose<'a>(
     };
     let keeps_last = one < two && !matches!(one, Some((true, _)));
     let [first, last] = both;
+    let other_is_bound = if keeps_last { first.is_bound } else { last.is_bound };
     let len = last.header.len();
     let (kept, what, other, get_other) = match keeps_last {
         true => (last, "last", one, format!("cut the last {len} bytes off a copy of it")),
@@ -137,7 +138,7 @@ fn choose<'a>(
             first,
             "first",
             two,
-            format!("write its last {len} bytes over the first {len} of a copy of it"),
+            format!("run cp FILE COPY; tail -c {len} FILE | dd of=COPY conv=notrunc"),
         ),
     };
     let other = match other {
@@ -145,6 +146,10 @@ fn choose<'a>(
         Some((_, bytes)) => format!(
             "{bytes} bytes of the other are intact; to get those, {get_other}, and salvage that"
         ),
+        None if other_is_bound => {
+            "the other does not open: it is bound to a place, and needs its own --bind and secret"
+                .into()
+        }
         None => "the other does not open with the secrets given".into(),
     };
     tell(&format!(

@@ -138,6 +138,7 @@ impl Failure {
             | Error::UnsupportedHeader { .. }
             | Error::NoRoomForSlots { .. }
             | Error::CannotChangeSlots(_)
+            | Error::Slot(_)
             | Error::KdfTooCostly { .. }
             | Error::KdfMemory => (Status::Failed, format!("{input}: {error}")),
             // The input is not the cause.
@@ -146,6 +147,14 @@ impl Failure {
         let usual = error.hint().unwrap_or_default();
         let hint = match error {
             Error::NeedsKey => "use -k KEYFILE",
+            Error::Slot(cause)
+                if cause.downcast_ref().map(io::Error::kind) == Some(io::ErrorKind::NotFound) =>
+            {
+                "install age, or use secrets and recipients of other kinds"
+            }
+            Error::Slot(cause) if cause.to_string().contains("terminal") => {
+                "run the command at a terminal, or use a key without a passphrase"
+            }
             Error::NoSlot => {
                 "try the other secrets that you have; palladion slots FILE shows what opens it"
             }

@@ -460,6 +460,10 @@ impl Source {
                 _ if bytes.starts_with(KEY_MARK) => {
                     failure.hint("it is a key file: use -k KEYFILE")
                 }
+                Error::Line(..) if bytes.starts_with(b"ssh-") => failure.hint(
+                    "it is the public key, for -R FILE: name the private key beside it, whose \
+                     name has no .pub",
+                ),
                 Error::Line(_, error) if **error == Error::RecipientAsIdentity => {
                     failure.hint("it is a recipients file: to encrypt for them, use -R FILE")
                 }

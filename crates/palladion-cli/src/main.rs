@@ -107,6 +107,12 @@ fn with_better_tips(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![binary.into()]));
         return error;
     }
+    let prior = error.get(ContextKind::PriorArg);
+    if arg == "--passphrase" && matches!(prior, Some(ContextValue::String(prior)) if prior == arg) {
+        let tip = "for several passphrases, use --passphrase-file, which can be repeated";
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        return error;
+    }
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
     }

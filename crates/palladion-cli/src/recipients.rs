@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use palladion_file::slots::{FileKey, Lock};
+use palladion_file::slots::{FileKey, Lock, Unlock};
 use palladion_output::Identity as FileIdentity;
 use palladion_recipients::{Error, Identity, Recipient, Recipients, is_slot, stanza_types};
 
@@ -49,6 +49,15 @@ impl Addressees {
             if let Some(error) = unknown_ssh_key(text) {
                 return Err(Failure::usage(error.to_string()).hint(KNOWN_SSH_KEYS));
             }
+            let text = text.trim();
+            if text.starts_with("age1") && text.contains([',', ' ', '\t', '\r', '\n']) {
+                let [name, file] = args.names;
+                let message = format!("{name} takes one recipient, and here are several words");
+                return Err(Failure::usage(message).hint(format!(
+                    "give each its own {name}, or put them into a file, one a line, and use {file} \
+                     FILE"
+                )));
+            }
             list.add(text).map_err(|error| not_a_recipient(text, &error, args.names))?;
         }
         let files = args.files.iter();
@@ -80,10 +89,16 @@ impl Addressees {
     }
 
     /// Returns whether one of the identities is that of a recipient.
-    pub fn include(&self, opener: &Opener) -> bool {
-        match opener {
-            Opener::Identities(identities) => identities.as_slice().iter().any(|own| self.has(own)),
-            Opener::Program(_) => false,
+    pub fn include(&self, opener: &Opener) -> SlotResult<bool> {
+        match (self, opener) {
+            (Self::Recipients(_), Opener::Identities(identities)) => {
+                Ok(identities.as_slice().iter().any(|own| self.has(own)))
+            }
+            // Only a trial shows which keys belong together that the program alone knows.
+            _ => {
+                let key = FileKey::generate()?;
+                Ok(opener.unlock(&self.lock(&key)?)?.is_some_and(|opened| opened == key))
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use palladion_file::slots::{Head, NewSlot, Plan, Rewrap, Slot, SlotKind};
 use palladion_file::{Error, KdfLimits, Keyring};
+use palladion_output::Target;
 use palladion_recipients::{check_mixing, stanza_types};
 
 use crate::args::RewrapArgs;
@@ -39,6 +40,12 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         return Err(Failure::usage("expected what shall open the files").hint(
             "use --to-key, --to-passphrase or --to-recipient, --remove N to remove a slot, or \
              --repair to keep the slots",
+        ));
+    }
+    if removes && args.files.len() > 1 {
+        return Err(Failure::usage("--remove takes one file").hint(
+            "the numbers of slots are those of one file: look at each with palladion slots, and \
+             name them one by one",
         ));
     }
     let limits = args.ring.kdf_limits();
@@ -133,8 +140,10 @@ impl Change<'_> {
         }
         if (self.args.add || self.removes()) && !copies.are_same() {
             let message = format!("{name}: the two copies of the key slots are not the same");
-            return Err(Failure::damaged(message)
-                .hint("decide which to keep: palladion rewrap --repair FILE, with a key of it"));
+            return Err(Failure::damaged(message).hint(
+                "palladion slots FILE lists both; decide which to keep: palladion rewrap \
+                       --repair FILE, with a key of it",
+            ));
         }
         let (are_same, given) = (copies.are_same(), self.args.ring.given());
         let asks = given.is_empty() || given.contains(&(Kind::Passphrase, None));
@@ -176,6 +185,7 @@ impl Change<'_> {
         let mut old: Vec<_> = slots.iter().collect();
         let others = sealed.other.iter().flat_map(Head::slots);
         old.extend(others.filter(|slot| !slots.contains(slot)));
+        let is_other = sealed.other.as_ref().is_some_and(|other| other.slots() == new.slots());
         let new: Vec<_> = new.slots().iter().collect();
         let changes = [("removed", named(&old, &new)), ("added", named(&new, &old))];
         let changes = changes.iter().filter(|(_, slots)| !slots.is_empty());
@@ -188,6 +198,17 @@ impl Change<'_> {
             true => "no slot was added or removed: all these secrets have one".into(),
         };
         note(&format!("note: {name}: {said}"));
+        if self.args.repair
+            && let (Some(head), Some(other)) = (&sealed.head, &sealed.other)
+            && head.slots() != other.slots()
+        {
+            let (kept, lost) = if is_other { (other, head) } else { (head, other) };
+            note(&format!(
+                "note: {name}: kept the copy of sequence {}, not that of {}",
+                kept.sequence(),
+                lost.sequence()
+            ));
+        }
         let opener = |slot: &&Slot| match slot.kind() {
             SlotKind::Key => "key",
             SlotKind::Passphrase(_) => "passphrase",
@@ -255,10 +276,11 @@ impl Change<'_> {
     fn copy(&self, path: &Path, name: &str, keyring: &Keyring) -> Result<Head> {
         let failed = |error| Failure::file(&error, name, name);
         let cannot = |error| Failure::io("read", name, &error);
+        let before = fs::metadata(path).map_err(cannot)?;
+        let dated = |target: Target| before.modified().into_iter().fold(target, Target::modified);
         // It locks the file, so that nobody changes the slots meanwhile.
-        let output = Output::open(Some(path), true, Access::Usual, &[])?;
+        let output = Output::open_as(Some(path), true, Access::Usual, &[], dated)?;
         let file = File::open(path).map_err(cannot)?;
-        let before = file.metadata().map_err(cannot)?;
         let rewrap = Rewrap::new(&file, keyring, &self.limits).map_err(failed)?;
         let slots = self.slots(&rewrap, keyring).map_err(failed)?;
         let head = rewrap.copy(slots, &file, output.writer()).map_err(failed)?;

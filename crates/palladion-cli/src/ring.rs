@@ -100,10 +100,17 @@ impl Ring {
     }
 
     /// Returns whether one of the identities given, or in the default file, is that of a recipient.
+    /// Warns if the program `age` cannot say.
     pub fn holds_one_of(&mut self, addressees: &Addressees) -> Result<bool> {
+        let include = |opener| {
+            addressees.include(opener).unwrap_or_else(|error| {
+                tell(&format!("warning: cannot tell whether a recipient is yours: {error}"));
+                false
+            })
+        };
         for source in self.sources.iter_mut().filter(|source| source.kind() == Kind::Identity) {
             if let OwnSecret::Identities(opener) = source.secret()?
-                && addressees.include(opener)
+                && include(opener)
             {
                 return Ok(true);
             }
@@ -113,7 +120,7 @@ impl Ring {
         if let Ok(mut default) = default.map(|default| default.try_first(&self.passphrases))
             && let Ok(OwnSecret::Identities(opener)) = default.secret()
         {
-            return Ok(addressees.include(opener));
+            return Ok(include(opener));
         }
         Ok(false)
     }
@@ -127,6 +134,11 @@ impl Ring {
     /// or if the file is bound to a place and `--bind` is not given, or the reverse. Opens the
     /// default key file if it takes that. Call it before [`unlock`](Self::unlock).
     pub fn check(&mut self, sealed: &Sealed<'_>) -> Result<()> {
+        // The other of two files may be the one for the secrets.
+        self.check_one(sealed).map_err(|failure| sealed.explain(failure))
+    }
+
+    fn check_one(&mut self, sealed: &Sealed<'_>) -> Result<()> {
         let failed = |error| Failure::file(&error, sealed.name, "the output");
         // Before the user is asked for anything.
         match (sealed.is_bound, &self.place) {

@@ -205,8 +205,15 @@ impl<'a> Sealed<'a> {
             place(start.len())?;
         }
         let read = Self::read(start.chain(input.reader()), name, instead);
-        if !input.is_whole_file() || read.as_ref().is_ok_and(|sealed| sealed.head.is_none()) {
-            return read.map(|sealed| Self { is_piped: !input.is_whole_file(), ..sealed });
+        if !input.is_whole_file() {
+            return read.map(|sealed| Self { is_piped: true, ..sealed });
+        }
+        if let Ok(sealed) = &read
+            && sealed.head.is_none()
+        {
+            let is_mixed = !repair && sealed.other_file(input).is_some();
+            sealed.skip_header(input).map_err(|error| Failure::file(&error, name, name))?;
+            return read.map(|sealed| Self { is_mixed, ..sealed });
         }
         let found = match repair {
             true => match Copies::read_damaged(file) {
@@ -215,7 +222,11 @@ impl<'a> Sealed<'a> {
             },
             false => copies(file),
         };
-        let Ok(copies) = found else { return Self::of_first(read, file) };
+        let Ok(copies) = found else {
+            // Who salvages a mix of two files knows it.
+            let first = Self::of_first(read, file)?;
+            return Ok(Self { is_mixed: first.is_mixed && !repair, ..first });
+        };
         let is_second = copies.head.is_err();
         let Ok(mut sealed) = Self::of_copies(name, copies) else {
             return read.map_err(|failure| both_damaged(file, failure));

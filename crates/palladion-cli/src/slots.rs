@@ -100,12 +100,18 @@ fn list(args: &SlotsArgs) -> Result<()> {
             (Ok(_), Ok(_)) if copies.are_same() => "same",
             (Ok(_), Ok(_)) => "they differ",
         };
-        let yours = ring.as_mut().map(|ring| yours(ring, &file, head, &limits)).transpose()?;
+        // After an interrupted change, also the copy that was changed less often.
+        let both = [&copies.head, &copies.spare].map(|copy| copy.as_ref().ok());
+        let other = both.into_iter().flatten().find(|copy| copy.as_bytes() != head.as_bytes());
+        let heads: Vec<_> = [head].into_iter().chain(other).collect();
+        let yours = ring.as_mut().map(|ring| yours(ring, &file, &heads, &limits)).transpose()?;
+        let of = |at: usize| yours.as_ref().map(|yours| &*yours[at]);
+        let listed: Vec<_> = heads.into_iter().enumerate().map(|(at, h)| (h, of(at))).collect();
         let text = match args.json {
-            true => to_json(path, state, head, yours.as_deref()),
+            true => to_json(path, state, &listed),
             false => {
                 let line = if at > 0 { "\n" } else { "" };
-                format!("{line}{}", to_text(path, state, head, yours.as_deref()))
+                format!("{line}{}", to_text(path, state, &listed))
             }
         };
         streams::print(text).map_err(Failure::of_all_files)?;
@@ -114,7 +120,7 @@ fn list(args: &SlotsArgs) -> Result<()> {
                 format!("{}: the two copies of the key slots are not the same", file.name);
             return Err(Failure::damaged(message).hint(REPAIR));
         }
-        match yours.is_some_and(|yours| yours.is_empty()) {
+        match yours.is_some_and(|yours| yours[0].is_empty()) {
             true => Err(Failure::file(&Error::NoSlot, &file.name, "the output")
                 .hint("try the other secrets that you have")),
             false => Ok(()),
@@ -122,26 +128,30 @@ fn list(args: &SlotsArgs) -> Result<()> {
     })
 }
 
-/// Returns the numbers of the slots that the secrets open.
+/// Returns the numbers of the slots that the secrets open, for each copy.
 fn yours(
     ring: &mut Ring,
     file: &RandomAccess,
-    head: &Head,
+    heads: &[&Head],
     limits: &KdfLimits,
-) -> Result<Vec<usize>> {
+) -> Result<Vec<Vec<usize>>> {
     let sealed = Sealed::read_at_any_offset(file, "info")?;
     ring.check(&sealed)?;
-    let (keyrings, mut yours) = (ring.keyrings(&sealed)?, Vec::new());
-    for slot in 0..head.slots().len() {
-        for keyring in &keyrings {
-            let opens = head.opens_slot(slot, keyring, limits);
-            if opens.map_err(|error| Failure::file(&error, &file.name, "the output"))? {
-                yours.push(slot + 1);
-                break;
+    let keyrings = ring.keyrings(&sealed)?;
+    let of_head = |head: &&Head| {
+        let mut yours = Vec::new();
+        for slot in 0..head.slots().len() {
+            for keyring in &keyrings {
+                let opens = head.opens_slot(slot, keyring, limits);
+                if opens.map_err(|error| Failure::file(&error, &file.name, "the output"))? {
+                    yours.push(slot + 1);
+                    break;
+                }
             }
         }
-    }
-    Ok(yours)
+        Ok(yours)
+    };
+    heads.iter().map(of_head).collect()
 }
 
 /// Opens a file of which the end is needed.
@@ -173,35 +183,54 @@ fn read_both(file: &RandomAccess) -> Result<Copies> {
     })
 }
 
-fn to_text(path: &Path, state: &str, head: &Head, yours: Option<&[usize]>) -> String {
-    let slots = head.slots().iter().enumerate();
-    let slots = slots.map(|(at, slot)| {
-        let name = format!("slot {}:", at + 1);
-        let yours =
-            if yours.is_some_and(|yours| yours.contains(&(at + 1))) { ", yours" } else { "" };
-        format!("{name:13}{}{yours}\n", text_of_slot(slot))
+/// A copy of the slots, and the numbers of those that the secrets open.
+type Listed<'a> = (&'a Head, Option<&'a [usize]>);
+
+fn to_text(path: &Path, state: &str, listed: &[Listed<'_>]) -> String {
+    let slots = |(head, yours): &Listed<'_>| {
+        let slots = (1..).zip(head.slots()).map(|(number, slot)| {
+            let name = format!("slot {number}:");
+            let is_yours = yours.is_some_and(|yours| yours.contains(&number));
+            let yours = if is_yours { ", yours" } else { "" };
+            format!("{name:13}{}{yours}\n", text_of_slot(slot))
+        });
+        slots.collect::<String>()
+    };
+    let (head, yours) = listed[0];
+    let other = listed.get(1).map_or_else(String::new, |other| {
+        format!("other copy:  sequence {}\n{}", other.0.sequence(), slots(other))
     });
     let verified = match yours {
         Some([_, ..]) => "the slots, not the data (see palladion verify)",
+        Some([]) if matches!(listed, [_, (_, Some([_, ..]))]) => {
+            "the slots of the other copy, not the data (see palladion verify)"
+        }
         Some([]) => "nothing: none of the secrets opens a slot",
         None => "nothing (slots uses no key; see palladion verify)",
     };
     format!(
-        "file:        {}\nsequence:    {}\ncopies:      {state}\n{}\
+        "file:        {}\nsequence:    {}\ncopies:      {state}\n{}{other}\
          verified:    {verified}\n",
         printable(path.as_os_str().as_encoded_bytes()),
         head.sequence(),
-        slots.collect::<String>(),
+        slots(&listed[0]),
     )
 }
 
-fn to_json(path: &Path, state: &str, head: &Head, yours: Option<&[usize]>) -> String {
+fn to_json(path: &Path, state: &str, listed: &[Listed<'_>]) -> String {
+    let numbers = |yours: Option<&[usize]>| yours.map_or("null".into(), |own| format!("{own:?}"));
+    let (head, yours) = listed[0];
+    let other = listed.get(1).map_or("null".into(), |(head, yours)| {
+        let (sequence, slots) = (head.sequence(), json_of_slots(head));
+        format!("{{\"sequence\":{sequence},\"slots\":{slots},\"yours\":{}}}", numbers(*yours))
+    });
     json_object(&[
         ("file", &*json(path.as_os_str().as_encoded_bytes())),
         ("sequence", &head.sequence().to_string()),
         ("copies", &json(state.as_bytes())),
         ("slots", &json_of_slots(head)),
-        ("yours", &yours.map_or("null".into(), |yours| format!("{yours:?}"))),
+        ("yours", &numbers(yours)),
+        ("other", &other),
         (
             "verified",
             if yours.is_some_and(|yours| !yours.is_empty()) { "\"slots\"" } else { "null" },

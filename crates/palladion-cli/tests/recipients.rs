@@ -480,3 +480,69 @@ fn the_program_age() {
     assert_eq!(missing.status.code(), Some(1));
     assert!(missing.stderr.contains("age is needed, and it is not installed"), "{missing:?}");
 }
+
+#[test]
+fn two_recipients_in_one_option() {
+    let bench = bench();
+    let (bob, eve) = (line(&bench, "bob.pub"), line(&bench, "eve.pub"));
+    bench.ok(&["encrypt", "-k", "key", "--slots", "in"]);
+    for between in ["\n", ",", ", ", " "] {
+        let two = format!("{bob}{between}{eve}");
+        let stderr = bench.fails(&["encrypt", "-fr", &two, "in"], 2, "-r takes one recipient");
+        assert!(stderr.contains("its own -r") && stderr.contains("use -R FILE"), "{stderr}");
+        let args = ["rewrap", "-kkey", "--add", "--to-recipient", &two, "in.pld"];
+        let stderr = bench.fails(&args, 2, "--to-recipient takes one recipient");
+        assert!(stderr.contains("use --to-recipients-file FILE"), "{stderr}");
+    }
+    bench.ok(&["encrypt", "-fr", &format!("{bob}\n"), "in"]);
+}
+
+/// Only the program `age` knows whether a recipient is that of an SSH key. This one is a fake.
+#[cfg(unix)]
+#[test]
+fn own_recipients_that_only_age_knows() {
+    let bench = bench();
+    std::fs::create_dir(bench.path("bin")).unwrap();
+    let fake = "#!/bin/sh\ncase \"$1 $3\" in\n\
+                '-e ssh-ed25519 '*) printf 'age-encryption.org/v1\\n-> %s AA\\nAAAA\\n--- ' \
+                \"${3##* }\"; printf 'A%.0s' $(seq 43); echo; printf 0123456789abcdef; cat; \
+                printf 0123456789abcdef; exit;;\n\
+                '-d '*) cat > slot; grep -qa -e \"-> $3 \" slot && \
+                { tail -c 48 slot | head -c 32; exit; };;\nesac\n\
+                echo 'age: error: no identity matched any of the recipients' >&2\nexit 1\n";
+    bench.write("bin/age", fake);
+    bench.chmod("bin/age", 0o755);
+    for name in ["mine", "other"] {
+        bench.write(name, "-----BEGIN OPENSSH PRIVATE KEY-----\n");
+        bench.chmod(name, 0o600);
+        bench.write(&format!("{name}.pub"), format!("ssh-ed25519 {name}\n"));
+    }
+    let path = format!("{}:{}", bench.path("bin").display(), std::env::var("PATH").unwrap());
+    let run = |args: &[&str]| finish(bench.command(args).env("PATH", &path).spawn().unwrap());
+    let made = run(&["encrypt", "-R", "mine.pub", "in"]);
+    assert!(made.status.success(), "{made:?}");
+    let rewrap = ["rewrap", "-q", "-i", "mine", "in.pld"];
+    let to =
+        |name, more: &[&str]| run(&[&rewrap[..], &["--to-recipients-file", name], more].concat());
+    let refused = to("other.pub", &[]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("none of the secrets that open"), "{refused:?}");
+    let refused = to("other.pub", &["--remove=1"]);
+    assert!(refused.stderr.contains("would not open it afterwards"), "{refused:?}");
+    for more in [&[][..], &["--remove=1"]] {
+        let done = to("mine.pub", more);
+        assert!(done.status.success(), "{done:?}");
+        assert!(run(&["verify", "-q", "-i", "mine", "in.pld"]).status.success());
+    }
+    // Without the program, the file is named, and what to do.
+    let mut command = bench.command(&["decrypt", "-i", "mine", "-o", "new", "in.pld"]);
+    let missing = finish(command.env("PATH", bench.path("home")).spawn().unwrap());
+    assert!(missing.stderr.contains("\"in.pld\": a key slot failed: for SSH"), "{missing:?}");
+    assert!(missing.stderr.contains("hint: install age"), "{missing:?}");
+    // The public key in place of the private one, and two passphrases.
+    let stderr =
+        bench.fails(&["decrypt", "-i", "mine.pub", "-o", "new", "in.pld"], 1, "a public recipient");
+    assert!(stderr.contains("name the private key beside it"), "{stderr}");
+    let stderr = bench.fails(&["decrypt", "-p", "-p", "in.pld"], 2, "multiple times");
+    assert!(stderr.contains("use --passphrase-file, which can be repeated"), "{stderr}");
+}

@@ -110,7 +110,8 @@ fn one_file_over_another() {
     let mixed = mix(&over, late, &under);
     let run = salvage(&mixed, "-kkey");
     let says = "the first of these is salvaged; 492672 bytes of the other are intact; to get \
-                those, write its last 4096 bytes over the first 4096";
+                those, run cp FILE COPY; tail -c 4096 FILE | dd of=COPY conv=notrunc, and \
+                salvage that";
     assert!(run.stderr.contains(says), "{run:?}");
     assert!(bench.read("out")[..1_400_000] == one[..1_400_000]);
     let swapped = [&mixed[mixed.len() - 4096..], &mixed[4096..]].concat();
@@ -567,4 +568,118 @@ fn slots_that_need_a_larger_file() {
     assert_eq!(who_opens(&bench), [true, true, false, true]);
     assert!(opens(&bench, "--key=key49"));
     assert!(slots(&bench, "in.pld").contains("slot 53:     key\n"));
+}
+
+/// Only the slots change, not what the date is of.
+#[test]
+fn dates() {
+    use std::time::{Duration, SystemTime};
+    let bench = bench();
+    let time = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    let set = |name: &str, seconds| {
+        let file = std::fs::File::options().write(true).open(bench.path(name)).unwrap();
+        file.set_modified(time(seconds)).unwrap();
+    };
+    let date = |name: &str| bench.path(name).metadata().unwrap().modified().unwrap();
+    set("in", 1_000_000_000);
+    set("in.pld", 1_000_000_000);
+    let add = ["rewrap", "-q", "--add", "-kbob", "--to-key=eve", "in.pld"];
+    bench.says(&add);
+    assert_eq!(date("in.pld"), time(1_000_000_000));
+    // It grows into a new file.
+    let keys: Vec<_> = (0..50).map(|number| format!("--to-key=key{number}")).collect();
+    keys.iter().for_each(|key| drop(bench.ok(&["keygen", "-o", &key[9..]])));
+    bench.says(&[&add[..], &keys.iter().map(String::as_str).collect::<Vec<_>>()].concat());
+    assert!(bench.read("in.pld").len() > LEN + 2 * 16384);
+    assert_eq!(date("in.pld"), time(1_000_000_000));
+    bench.ok(&["decrypt", "-q", "-kbob", "-o", "out", "in.pld"]);
+    assert_eq!(date("out"), time(1_000_000_000));
+    // An input that was changed before the slots were is encrypted again.
+    bench.write("in", "changed");
+    set("in", 1_000_000_001);
+    bench.says(&["rewrap", "-q", "-kbob", "--to-key=bob", "in.pld"]);
+    bench.says(&["encrypt", "-q", "--skip-existing", "-kbob", "in"]);
+    assert_eq!(bench.ok(&["cat", "-q", "-kbob", "in.pld"]), b"changed");
+}
+
+/// The numbers of slots are those of one file.
+#[test]
+fn slots_of_several_files_are_not_removed() {
+    let bench = bench();
+    bench.write("two.pld", bench.read("in.pld"));
+    let args = ["rewrap", "-kkey", "--remove=2", "in.pld", "two.pld"];
+    let stderr = bench.fails(&args, 2, "--remove takes one file");
+    assert!(stderr.contains("palladion slots"), "{stderr}");
+    assert_eq!(bench.read("two.pld"), bench.read("in.pld"));
+}
+
+/// Whatever secret comes with a file that is two, it is told first.
+#[test]
+fn two_files_of_different_kinds() {
+    let bench = bench();
+    let encrypt = |name: &str, more: &[&str]| {
+        bench.ok(&[&["encrypt", "-o", name, "in"], more].concat());
+        bench.read(name)
+    };
+    let cost = ["--passphrase-file=passphrase", "--kdf-memory=64K", "--kdf-passes=1"];
+    let with_passphrase = encrypt("a.pld", &[&cost[..], &["--slots"]].concat());
+    let plain = encrypt("b.pld", &cost);
+    let with_key = encrypt("c.pld", &["-kkey", "--slots"]);
+    let bound = encrypt("d.pld", &["-kkey", "--slots", "--bind=here"]);
+    let mix = |over: &[u8], under: &[u8]| [&over[..1_000_000], &under[1_000_000..]].concat();
+    for (over, under, args) in [
+        (&with_passphrase, &with_key, &["-kkey"][..]),
+        (&plain, &with_key, &["-kkey"]),
+        (&with_key, &bound, &["-kkey", "--bind=here"]),
+        (&bound, &with_key, &["-kkey"]),
+    ] {
+        bench.write("mix.pld", mix(over, under));
+        for command in ["verify", "cat"] {
+            let run = bench.run(&[&[command, "mix.pld"], args].concat());
+            let is_told = run.stderr.contains("it begins with one file and ends with another");
+            // cat looks at the end only if the beginning says so.
+            assert!(is_told || command == "cat" && over == &plain, "{args:?}: {run:?}");
+        }
+    }
+    bench.write("mix.pld", mix(&with_key, &bound));
+    let run = bench.run(&["decrypt", "--salvage", "-fo", "out", "-kkey", "mix.pld"]);
+    assert!(run.stderr.contains("and needs its own --bind"), "{run:?}");
+    bench.write("mix.pld", mix(&bound, &bound.iter().rev().copied().collect::<Vec<_>>()));
+    bench.fails(&["decrypt", "--salvage", "-fo", "out", "-kkey", "mix.pld"], 3, "bound to a place");
+}
+
+/// Both copies are listed, so that the user can decide which to keep.
+#[test]
+fn both_copies_of_an_interrupted_change() {
+    let bench = bench();
+    let old = bench.read("in.pld");
+    bench.says(&["rewrap", "-fq", "--key=bob", "--to-key=eve", "in.pld"]);
+    let new = bench.read("in.pld");
+    let interrupted = || bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
+    interrupted();
+    let list = |args: &[&str]| {
+        let run = bench.run(&[&["slots", "in.pld"], args].concat());
+        assert_eq!(run.status.code(), Some(4), "{run:?}");
+        String::from_utf8(run.stdout).unwrap()
+    };
+    let both = "copies:      they differ\nslot 1:      key, yours\nother copy:  sequence 1\n\
+                slot 1:      key\nslot 2:      key, yours\nslot 3:      passphrase";
+    let text = list(&["-kbob", "-keve"]);
+    assert!(text.contains("sequence:    2\n") && text.contains(both), "{text}");
+    assert!(list(&["-kbob"]).contains("verified:    the slots of the other copy"));
+    assert!(!list(&[]).contains("yours"));
+    let json = list(&["-kbob", "-keve", "--json"]).replace(' ', "");
+    let other = r#""yours":[1],"other":{"sequence":1,"slots":[{"kind":"key"},{"kind":"key"},"#;
+    assert!(json.contains(other) && json.contains(r#","yours":[2]},"verified""#), "{json}");
+    let args = ["rewrap", "--add", "-kbob", "--to-key=key", "in.pld"];
+    assert!(bench.fails(&args, 4, "are not the same").contains("palladion slots FILE lists both"));
+    for (key, kept) in
+        [("-kbob", "sequence 1, not that of 2"), ("-keve", "sequence 2, not that of 1")]
+    {
+        interrupted();
+        let said = bench.says(&["rewrap", "--repair", key, "in.pld"]);
+        assert!(said.contains(&format!("kept the copy of {kept}\n")), "{said}");
+    }
+    let json = String::from_utf8(bench.ok(&["slots", "--json", "in.pld"])).unwrap();
+    assert!(json.contains(r#""other":null"#), "{json}");
 }

@@ -316,7 +316,8 @@ impl Plan {
         self.order
     }
 
-    /// Does that with a file, which the caller has locked.
+    /// Does that with a file, which the caller has locked. Its date of modification stays, if the
+    /// system allows that: the content is the same.
     ///
     /// # Errors
     ///
@@ -327,6 +328,7 @@ impl Plan {
     #[cfg(any(unix, windows))]
     pub fn carry_out(&self, mut file: &File) -> Result<(), Error> {
         check_file(file, &self.kept, self.order, self.file_len)?;
+        let modified = file.metadata().and_then(|before| before.modified());
         for offset in self.order {
             let bytes = self.head.as_bytes();
             let written = file
@@ -344,6 +346,8 @@ impl Plan {
                 return Err(Error::Write(error));
             }
         }
+        // Only the owner of a file may set its date.
+        let _ = modified.and_then(|modified| file.set_modified(modified));
         Ok(())
     }
 }
