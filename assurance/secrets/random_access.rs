@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use palladion::{Algorithm, Buffer};
-use palladion_raf::merkle::{Hasher, Sha256, Tree, tree_len};
+use palladion_raf::merkle::{Hasher, Input, Sha256, Tree, tree_len};
 use palladion_raf::{
     Cursor, Error, Found, Info, Memory, Options, Raf, ReadOnly, Result, System, derive_master_key,
 };
@@ -119,8 +119,13 @@ fn many_chunks() -> Result<()> {
 
 fn hashes() -> std::io::Result<()> {
     let (mut hash, chunk, node) = ([0; 32], hidden(200), hidden(32));
-    Sha256.leaf(&mut hash, &chunk, 3)?;
-    Sha256.parent(&mut hash, &node, &node, 1, 3)?;
-    Sha256.empty(&mut hash, 1, 3)?;
-    Sha256.commitment(&mut hash, &node, &[0; 32], 200)
+    for input in [
+        Input::Leaf { chunk: &chunk, index: 3 },
+        Input::Parent { left: &node, right: &node, level: 1, index: 3 },
+        Input::Empty { level: 1, index: 3 },
+        Input::Commitment { root: &node, context: &[0; 32], size: 200 },
+    ] {
+        Sha256.hash(&mut hash, input)?;
+    }
+    Ok(())
 }
