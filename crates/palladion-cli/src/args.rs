@@ -561,6 +561,7 @@ pub struct InfoArgs {
 #[command(after_help = "\
 Examples:
   palladion verify *.pld
+  palladion verify --recursive /media/backup/photos
   palladion verify -k new.key -k old.key backup/*.pld
   ssh server cat photos.tar.pld | palladion verify
 
@@ -570,6 +571,12 @@ Exit status:
 pub struct VerifyArgs {
     #[command(flatten)]
     pub ring: RingArgs,
+    /// Verify every file in the directories that are named whose name ends in .pld
+    #[arg(long)]
+    pub recursive: bool,
+    /// Each file of --recursive was encrypted with --bind-to-path
+    #[arg(long, conflicts_with = "bind", requires = "recursive")]
+    pub bind_to_path: bool,
     #[command(flatten)]
     pub threads: ThreadsArgs,
     /// The files; - or none is standard input. With --quiet, only failures are printed
@@ -711,6 +718,9 @@ pub struct RewrapArgs {
     #[arg(long, conflicts_with_all = ["add", "to_key", "to_passphrase", "to_passphrase_file"])]
     #[arg(conflicts_with_all = ["to_recipient", "to_recipients_file"])]
     pub repair: bool,
+    /// Change every file in the directories that are named whose name ends in .pld
+    #[arg(long, conflicts_with = "remove")]
+    pub recursive: bool,
     /// Also if no secret that opens the files now will open them afterwards
     #[arg(short, long)]
     pub force: bool,

@@ -250,16 +250,11 @@ impl<'a> Naming<'a> {
     pub fn place(&self, path: Option<&Path>) -> Result<Option<Vec<u8>>> {
         let Some(path) = path.filter(|_| self.args.bind_to_path) else { return Ok(None) };
         let within = self.tree_of(Some(path)).map_or(path, |tree| tree.within(path));
-        if cfg!(not(unix)) && within.to_str().is_none() {
-            let message = format!("--bind-to-path: the path {} is not Unicode", quoted(path));
-            return Err(Failure::new(message).hint("rename it"));
+        match self.is_encrypted {
+            true => place_of(within),
+            false => place_of(&(self.derive)(within)?),
         }
-        let encrypted = match self.is_encrypted {
-            true => within.to_path_buf(),
-            false => (self.derive)(within)?,
-        };
-        let names: Vec<_> = encrypted.iter().map(OsStr::as_encoded_bytes).collect();
-        Ok(Some(names.join(&b'/')))
+        .map(Some)
     }
 
     /// With `--skip-existing`, returns why an existing output stays, or `None` if there is work to
@@ -504,6 +499,17 @@ fn plain_name(path: &Path) -> Result<PathBuf> {
     Ok(path.with_extension(""))
 }
 
-fn has_suffix(path: &Path) -> bool {
+/// What an encrypted file with this path below its directory is bound to.
+pub fn place_of(within: &Path) -> Result<Vec<u8>> {
+    if cfg!(not(unix)) && within.to_str().is_none() {
+        let message = format!("--bind-to-path: the path {} is not Unicode", quoted(within));
+        return Err(Failure::new(message).hint("rename it"));
+    }
+    let names: Vec<_> = within.iter().map(OsStr::as_encoded_bytes).collect();
+    Ok(names.join(&b'/'))
+}
+
+/// Returns whether a path has the ending of encrypted files.
+pub fn has_suffix(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(SUFFIX))
 }

@@ -18,6 +18,7 @@ use crate::output::{Access, Output};
 use crate::recipients::Addressees;
 use crate::ring::Ring;
 use crate::sealed::Sealed;
+use crate::tree::encrypted_files;
 use crate::values::Kind;
 use crate::{slots, terminal};
 
@@ -87,8 +88,8 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     }
     let change = Change { args, new: &new, keeps_user, limits };
     let mut is_any_set = false;
-    let result = for_each(&args.files, |path| {
-        change.file(path, &mut ring)?;
+    let result = for_each(files(args), |path| {
+        change.file(&path?, &mut ring)?;
         is_any_set = true;
         Ok(())
     });
@@ -101,15 +102,22 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     result
 }
 
+fn files(args: &RewrapArgs) -> Vec<Result<PathBuf>> {
+    match args.recursive {
+        true => encrypted_files(&args.files).into_iter().map(|file| Ok(file?.0)).collect(),
+        false => args.files.iter().map(|path| Ok(path.clone())).collect(),
+    }
+}
+
 /// Opens the first of the files that has key slots, so that nobody chooses a new passphrase for
 /// nothing, or before the old one.
 fn open_first(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()> {
-    let read = |path: &PathBuf| {
-        let file = slots::open(path)?;
+    let read = |path: Result<PathBuf>| {
+        let file = slots::open(&path?)?;
         slots::read(&file).map(|copies| (file, copies))
     };
-    let Some((file, copies)) = args.files.iter().find_map(|path| read(path).ok()) else {
-        return for_each(&args.files, |path| read(path).map(drop));
+    let Some((file, copies)) = files(args).into_iter().find_map(|path| read(path).ok()) else {
+        return for_each(files(args), |path| read(path).map(drop));
     };
     let failed = |error| Failure::file(&error, &file.name, &file.name);
     let sealed = Sealed::of_copies(&file.name, copies).map_err(failed)?;

@@ -156,7 +156,12 @@ fn yours(
 
 /// Opens a file of which the end is needed.
 pub fn open(path: &Path) -> Result<RandomAccess> {
-    RandomAccess::open(path, false, "name the files in it", "name a file")
+    RandomAccess::open(
+        path,
+        false,
+        "name the files in it; rewrap also has --recursive",
+        "name a file",
+    )
 }
 
 /// Reads both copies of the slots of a file, of which one is intact.

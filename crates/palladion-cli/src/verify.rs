@@ -6,11 +6,13 @@ use std::path::Path;
 use palladion_file::Decryptor;
 
 use crate::args::VerifyArgs;
-use crate::failure::{Failure, Result, for_each};
+use crate::failure::{Failure, Result, for_each, quoted};
 use crate::input::{Input, check_one_of};
+use crate::naming::place_of;
 use crate::progress::{Progress, label};
 use crate::ring::Ring;
 use crate::sealed::Sealed;
+use crate::tree::encrypted_files;
 use crate::verdict::Verdict;
 
 /// `verify`.
@@ -20,8 +22,21 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
     let mut ring = Ring::open(&args.ring.given(), args.reads_standard_input(), limits, place)?;
     let standard_input = [Path::new("-").to_path_buf()];
     let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
-    for_each(files.iter().enumerate(), |(at, path)| {
-        let checked = verify(args, &mut ring, path, &label(Some(path), at, files.len()));
+    let files = match args.recursive {
+        true => encrypted_files(files),
+        false => files.iter().map(|path| Ok((path.clone(), None))).collect(),
+    };
+    let count = files.len();
+    for_each(files.into_iter().enumerate(), |(at, file)| {
+        let (path, within) = file?;
+        if args.bind_to_path {
+            let within = within.ok_or_else(|| {
+                let message = format!("{} is not a directory", quoted(&path));
+                Failure::usage(message).hint("for a file, use --bind TEXT, with its path")
+            })?;
+            ring.place = Some(place_of(&within)?);
+        }
+        let checked = verify(args, &mut ring, &path, &label(Some(&path), at, count));
         let verdict = match &checked {
             Ok(()) => Verdict::Ok,
             // It says nothing about this file.
@@ -36,10 +51,7 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
 
 fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Result<()> {
     check_one_of(args.files.len(), Some(path))?;
-    let input = Input::open_as(
-        "name the files in it: find DIRECTORY -name '*.pld' -exec palladion verify {} +",
-        Some(path),
-    )?;
+    let input = Input::open_as("use --recursive, or name the files in it", Some(path))?;
     input.begin();
     let sealed = Sealed::read_input(&input, "verify", false)?;
     ring.check(&sealed)?;

@@ -269,3 +269,23 @@ fn only_directories_have_paths_of_their_own() {
     let both = ["encrypt", "-k", "key", "--recursive", "tree", "--bind-to-path", "--bind", "here"];
     bench.fails(&both, 2, "cannot be used with");
 }
+
+#[test]
+fn whole_directories_are_verified() {
+    let bench = bound_to_paths();
+    let verify = "verify -k key --recursive sealed";
+    let shown = bench.shows(&format!("{verify} --bind-to-path"));
+    assert_eq!(shown.lines().filter(|line| line.ends_with(".pld: OK")).count(), 4, "{shown}");
+    assert_eq!(bench.run(verify).status.code(), Some(3));
+    std::fs::rename(bench.path("sealed/two.pld"), bench.path("sealed/three.pld")).unwrap();
+    let run = bench.run(&format!("{verify} --bind-to-path"));
+    assert_eq!(run.status.code(), Some(4), "{run:?}");
+    assert!(run.stderr.contains("three.pld\": the file is bound to another place"), "{run:?}");
+    for (args, message) in [
+        ("verify -k key --recursive tree", "no file in \"tree\" ends in .pld"),
+        ("verify -k key --recursive --bind-to-path in", "\"in\" is not a directory"),
+        ("verify -k key --bind-to-path in", "--recursive"),
+    ] {
+        bench.fails(args, 2, message);
+    }
+}

@@ -683,3 +683,19 @@ fn both_copies_of_an_interrupted_change() {
     let json = String::from_utf8(bench.ok(&["slots", "--json", "in.pld"])).unwrap();
     assert!(json.contains(r#""other":null"#), "{json}");
 }
+
+#[test]
+fn whole_directories() {
+    let bench = bench();
+    std::fs::create_dir_all(bench.path("tree/more")).unwrap();
+    for name in ["tree/one.pld", "tree/more/two.pld"] {
+        bench.write(name, bench.read("in.pld"));
+    }
+    bench.write("tree/notes", "not encrypted");
+    bench.ok("rewrap -q -k key --add --to-key eve --recursive tree");
+    bench.ok("verify -q -k eve --recursive tree");
+    let args = "rewrap -k key --remove 1 --recursive tree";
+    bench.fails(args, 2, "cannot be used with");
+    let args = "rewrap -k key --add --to-key eve tree";
+    assert!(bench.fails(args, 1, "is a directory").contains("--recursive"));
+}
