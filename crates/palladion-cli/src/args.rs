@@ -693,6 +693,7 @@ Examples:
   palladion rewrap --add --to-key spare.key notes.txt.pld
   palladion rewrap -k old.key -k new.key --to-key new.key *.pld
   palladion rewrap -p --to-passphrase letter.txt.pld
+  palladion rewrap --remove 2 --to-passphrase notes.txt.pld
   palladion rewrap --add --to-recipient \"$(cat bob.recipient)\" notes.txt.pld
   palladion rewrap --remove 2 notes.txt.pld
   palladion rewrap --repair notes.txt.pld

@@ -161,7 +161,7 @@ impl<'a> Batch<'a> {
         {
             tell(
                 "warning: a passphrase takes its time for each file, and there are many; a key \
-                 file takes none (palladion keygen)",
+                 file takes none (palladion keygen), and one tar file needs it once",
             );
         }
     }

@@ -4,7 +4,8 @@
 pub fn hint(start: &[u8]) -> Option<&'static str> {
     Some(match start {
         _ if starts(start, &["age-encryption.org/", "-----BEGIN AGE ENCRYPTED FILE-----"]) => {
-            "it is an age file: decrypt it with age -d"
+            "it is an age file: decrypt it with age -d; if it is an identity with a passphrase, \
+             name it with -i"
         }
         // The second one is the first in base64, as openssl enc -a writes it.
         _ if starts(start, &["Salted__", "U2FsdGVkX1"]) => {
@@ -20,6 +21,10 @@ pub fn hint(start: &[u8]) -> Option<&'static str> {
         }
         _ if start.starts_with(b"\x1f\x8b") => "it is a gzip file: decompress it first",
         _ if starts(start, &["palladion-key-"]) => "it is a key file, not an encrypted file",
+        _ if starts(start, &["# created: ", "# public key: ", "AGE-SECRET-KEY-"]) => {
+            "it is an identity file, not an encrypted file: name it with -i"
+        }
+        _ if starts(start, &["age1"]) => "it is a recipients file: name it with -R, to encrypt",
         _ => return None,
     })
 }

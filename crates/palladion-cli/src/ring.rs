@@ -37,6 +37,8 @@ pub struct Ring {
     limits: KdfLimits,
     /// What the files are bound to, or the next one.
     pub place: Option<Vec<u8>>,
+    /// Whether a passphrase opened a file, so that it is right for some.
+    knows_passphrase: bool,
     /// The kind of the secret that was tried last, which opened the file if one did.
     pub opened: Option<Kind>,
 }
@@ -81,6 +83,7 @@ impl Ring {
             data_is_standard_input,
             limits,
             place: place.map(Into::into),
+            knows_passphrase: false,
             opened: None,
         })
     }
@@ -234,6 +237,7 @@ impl Ring {
                 }
                 done => done,
             };
+            self.knows_passphrase |= done.is_ok() && self.opened == Some(Kind::Passphrase);
             return done.map_err(|error| {
                 let failure = sealed.explain(Failure::file(&error, sealed.name, output));
                 match (error, sealed.costs().max_by_key(|kdf| kdf.memory_kib())) {
@@ -248,10 +252,16 @@ impl Ring {
                 .or("name the file: from a pipe, only the first of both copies of its \
                                   key slots was tried");
         }
-        Err(match self.tried(sealed) {
-            Some(tried) => failure.detail(&tried),
-            None => failure,
-        })
+        if let Some(tried) = self.tried(sealed) {
+            failure = failure.detail(&tried);
+        }
+        if tries.asked == MOST_TRIES && !self.knows_passphrase {
+            // Who does not know it is not asked again for each of many files.
+            self.asks = false;
+            self.sources.retain(|source| !source.is_typed());
+            failure = self.of_all_files(failure);
+        }
+        Err(failure)
     }
 
     /// What the secrets given for a file open, each by itself. Asks for a passphrase once.
@@ -290,7 +300,7 @@ impl Ring {
             }
             if tries.asked > 0 {
                 tell(&format!("{name}: wrong passphrase, try again"));
-            } else if self.fitting(sealed).any(|source| source.is_passphrase()) {
+            } else if self.knows_passphrase {
                 tell(&format!("{name} has another passphrase"));
             } else if known > 0 {
                 let tried = self.tried(sealed).map_or_else(String::new, |t| format!(" ({t})"));

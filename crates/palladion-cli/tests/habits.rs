@@ -512,6 +512,12 @@ fn passphrases_of_several_files_at_the_prompt() {
             assert_eq!(bench.read(name), text);
         }
     }
+    // Who does not know it is asked three times, and not for each file again.
+    let wrong = ("Passphrase for \"b.pld\": ", "wrong\n");
+    let again = ("wrong passphrase, try again\r\nPassphrase for \"b.pld\": ", "wrong\n");
+    let shown = at_a_terminal(&bench, &decrypt("b.pld c.pld a.pld"), &[wrong, again, again]);
+    assert!(shown.contains("status=3") && !shown.contains("has another"), "{shown}");
+    assert_eq!((bench.read("a"), bench.read("b")), (b"a".to_vec(), b"b".to_vec()));
     let import = "\"$P\" raf import -p a a.raf; \"$P\" raf cat -p a.raf; echo; echo status=$?";
     let dialog = [
         ("New passphrase (empty", "one\n"),
