@@ -353,14 +353,17 @@ export function writeSecrets(
     { bytes, place }: SecretBytes,
     before: Uint8Array = new Uint8Array(0),
 ): number {
-    for (let at = 0; at < place.length; at += e.room) {
-        const piece = place.subarray(at, at + e.room);
-        e.memory().set(piece, e.data);
-        e.check(e.call.pld_bind(piece.length, at));
+    try {
+        for (let at = 0; at < place.length; at += e.room) {
+            const piece = place.subarray(at, at + e.room);
+            e.memory().set(piece, e.data);
+            e.check(e.call.pld_bind(piece.length, at));
+        }
+        e.memory().set(before, e.data);
+        e.memory().set(bytes, e.data + before.length);
+    } finally {
+        bytes.fill(0);
     }
-    e.memory().set(before, e.data);
-    e.memory().set(bytes, e.data + before.length);
-    bytes.fill(0);
     return bytes.length;
 }
 

@@ -572,7 +572,7 @@ pub struct VerifyArgs {
     #[command(flatten)]
     pub ring: RingArgs,
     /// Verify every file in the directories that are named whose name ends in .pld
-    #[arg(long)]
+    #[arg(long, requires = "files")]
     pub recursive: bool,
     /// Each file of --recursive was encrypted with --bind-to-path
     #[arg(long, conflicts_with = "bind", requires = "recursive")]

@@ -43,6 +43,9 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
         if options.salvage
             && let Some(other) = sealed.other_file(&input)
         {
+            if [&sealed, &other].iter().any(|sealed| sealed.takes(Kind::Passphrase)) {
+                batch.expect_passphrase();
+            }
             sealed = choose([sealed, other], &input, &mut ring, &limits, (batch, label))?;
         }
         ring.check(&sealed)?;

@@ -160,7 +160,7 @@ impl Failure {
             }
             Error::Bound => {
                 "use --bind TEXT, with the text that it was encrypted with, or for a directory \
-                 --bind-to-path, if that was used"
+                 --bind-to-path, if that was used: the text of each file is then its path there"
             }
             Error::NotBound => {
                 "someone may have put it in place of the file that you expect; if you trust it, \

@@ -87,7 +87,7 @@ impl OwnSecret {
         for secret in secrets {
             match kept.iter().any(|other| other.is_same(secret)) {
                 true => SAID.call_once(|| {
-                    note("note: a key or passphrase is given twice, and gets one slot");
+                    note("note: a key or passphrase is given twice, and counts once");
                 }),
                 false => kept.push(secret),
             }

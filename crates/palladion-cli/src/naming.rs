@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use palladion_output::Identity;
@@ -13,7 +14,7 @@ use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::input::{Input, descriptor_of, is_standard};
 use crate::output::{Access, Output};
 use crate::sealed::Sealed;
-use crate::tree::{Found, Tree, folder_of, is_unfinished};
+use crate::tree::{Found, Tree, folder_of, is_unfinished, walk};
 
 /// The end of the name of an encrypted file.
 const SUFFIX: &str = "pld";
@@ -499,6 +500,37 @@ fn plain_name(path: &Path) -> Result<PathBuf> {
     Ok(path.with_extension(""))
 }
 
+/// The files to read with `--recursive`: those named, and those in directories whose names end as
+/// those of encrypted files do, with their paths there.
+pub fn encrypted_files(named: &[PathBuf]) -> Vec<Result<(PathBuf, Option<PathBuf>)>> {
+    let mut files = Vec::new();
+    for root in named {
+        let before = files.len();
+        if !root.is_dir() {
+            files.push(Ok((root.clone(), None)));
+            continue;
+        }
+        let _ = walk(root, &mut |found| {
+            match found {
+                Found::File(path) if has_suffix(path) => {
+                    let within = path.strip_prefix(root).unwrap_or(path);
+                    files.push(Ok((path.to_path_buf(), Some(within.to_path_buf()))));
+                }
+                Found::Unreadable(path, error) => {
+                    files.push(Err(Failure::io("read", &quoted(path), &error)));
+                }
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        });
+        if files.len() == before {
+            let message = format!("no file in {} ends in .pld", quoted(root));
+            files.push(Err(Failure::usage(message).hint("name the directory of encrypted files")));
+        }
+    }
+    files
+}
+
 /// What an encrypted file with this path below its directory is bound to.
 pub fn place_of(within: &Path) -> Result<Vec<u8>> {
     if cfg!(not(unix)) && within.to_str().is_none() {
@@ -509,7 +541,6 @@ pub fn place_of(within: &Path) -> Result<Vec<u8>> {
     Ok(names.join(&b'/'))
 }
 
-/// Returns whether a path has the ending of encrypted files.
-pub fn has_suffix(path: &Path) -> bool {
+fn has_suffix(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(SUFFIX))
 }

@@ -14,11 +14,11 @@ use crate::failure::{Failure, Result, for_each, note, tell};
 use crate::info::text_of_slot;
 use crate::input::is_unchanged;
 use crate::keys::{OwnSecret, Source};
+use crate::naming::encrypted_files;
 use crate::output::{Access, Output};
 use crate::recipients::Addressees;
 use crate::ring::Ring;
 use crate::sealed::Sealed;
-use crate::tree::encrypted_files;
 use crate::values::Kind;
 use crate::{slots, terminal};
 
@@ -109,23 +109,33 @@ fn files(args: &RewrapArgs) -> Vec<Result<PathBuf>> {
     }
 }
 
-/// Opens the first of the files that has key slots, so that nobody chooses a new passphrase for
+/// Opens one of the files, so that nobody chooses a new passphrase for
 /// nothing, or before the old one.
 fn open_first(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()> {
     let read = |path: Result<PathBuf>| {
         let file = slots::open(&path?)?;
         slots::read(&file).map(|copies| (file, copies))
     };
-    let Some((file, copies)) = files(args).into_iter().find_map(|path| read(path).ok()) else {
-        return for_each(files(args), |path| read(path).map(drop));
+    let mut open = |path| {
+        let (file, copies) = read(path)?;
+        let failed = |error| Failure::file(&error, &file.name, &file.name);
+        let sealed = Sealed::of_copies(&file.name, copies).map_err(failed)?;
+        ring.check(&sealed)?;
+        ring.unlock(&sealed, &file.name, |keyring| {
+            let opened =
+                sealed.head.iter().chain(&sealed.other).map(|head| head.open(keyring, limits));
+            opened.reduce(|one, other| one.or(other)).map_or(Ok(()), |opened| opened.map(drop))
+        })
     };
-    let failed = |error| Failure::file(&error, &file.name, &file.name);
-    let sealed = Sealed::of_copies(&file.name, copies).map_err(failed)?;
-    ring.check(&sealed)?;
-    let head = sealed.head.as_ref();
-    ring.unlock(&sealed, &file.name, |keyring| {
-        head.map_or(Ok(()), |head| head.open(keyring, limits).map(drop))
-    })
+    let mut first = None;
+    for path in files(args) {
+        match open(path) {
+            Ok(()) => return Ok(()),
+            Err(failure) if failure.is_final => return Err(failure),
+            Err(failure) => _ = first.get_or_insert(failure),
+        }
+    }
+    first.map_or(Ok(()), Err)
 }
 
 struct Change<'a> {
@@ -179,7 +189,16 @@ impl Change<'_> {
                     // Another secret may open a slot that stays.
                     Err(if why == OWN_SLOT && !asks { Error::NoSlot } else { error })
                 }
-                done => done.map(Ok),
+                Err(
+                    error @ (Error::WrongKey
+                    | Error::WrongPassphrase
+                    | Error::NoSlot
+                    | Error::Slot(_)),
+                ) => Err(error),
+                done => {
+                    refused = None;
+                    done.map(Ok)
+                }
             }
         });
         let done = done.map_err(|failure| match refused {

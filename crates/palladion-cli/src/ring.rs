@@ -237,7 +237,9 @@ impl Ring {
                 }
                 done => done,
             };
-            self.knows_passphrase |= done.is_ok() && self.opened == Some(Kind::Passphrase);
+            let is_right =
+                matches!(done, Ok(_) | Err(Error::Damaged { .. } | Error::Truncated { .. }));
+            self.knows_passphrase |= is_right && self.opened == Some(Kind::Passphrase);
             return done.map_err(|error| {
                 let failure = sealed.explain(Failure::file(&error, sealed.name, output));
                 match (error, sealed.costs().max_by_key(|kdf| kdf.memory_kib())) {
@@ -256,10 +258,9 @@ impl Ring {
             failure = failure.detail(&tried);
         }
         if tries.asked == MOST_TRIES && !self.knows_passphrase {
-            // Who does not know it is not asked again for each of many files.
+            // Who does not know it is not asked again for each of many files. What was typed may
+            // open another.
             self.asks = false;
-            self.sources.retain(|source| !source.is_typed());
-            failure = self.of_all_files(failure);
         }
         Err(failure)
     }
@@ -302,7 +303,7 @@ impl Ring {
                 tell(&format!("{name}: wrong passphrase, try again"));
             } else if self.knows_passphrase {
                 tell(&format!("{name} has another passphrase"));
-            } else if known > 0 {
+            } else if self.fitting(sealed).any(|source| !source.is_passphrase()) {
                 let tried = self.tried(sealed).map_or_else(String::new, |t| format!(" ({t})"));
                 tell(&format!("{name}: none of the keys and identities opens it{tried}"));
             }
@@ -315,9 +316,12 @@ impl Ring {
             tries.asked += 1;
         }
         tries.sources += 1;
-        let (is_default, at) = (self.is_default, tries.sources - 1);
+        let at = tries.sources - 1;
         let opened = self.fitting(sealed).nth(at).map(|source| source.kind());
         self.opened = opened;
+        // If passphrases were given, an identity is the default one.
+        let is_default =
+            self.is_default || !self.passphrases.is_empty() && opened == Some(Kind::Identity);
         match self.fitting(sealed).nth(at).map(|source| source.secret()) {
             Some(Err(failure)) if !is_default => Err(failure.of_all_files()),
             found => found.transpose(),

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use palladion_output::{Attributes, Cause, Directory};
 
 use crate::failure::{Failure, Result, quoted};
-use crate::naming::has_suffix;
 use crate::{interrupt, output};
 
 /// What the walk through a directory finds.
@@ -125,38 +124,8 @@ impl Tree {
     }
 }
 
-/// The files to read with `--recursive`: those named, and those in directories whose names end as
-/// those of encrypted files do, with their paths there.
-pub fn encrypted_files(named: &[PathBuf]) -> Vec<Result<(PathBuf, Option<PathBuf>)>> {
-    let mut files = Vec::new();
-    for root in named {
-        let before = files.len();
-        if !root.is_dir() {
-            files.push(Ok((root.clone(), None)));
-            continue;
-        }
-        let _ = walk(root, &mut |found| {
-            match found {
-                Found::File(path) if has_suffix(path) => {
-                    let within = path.strip_prefix(root).unwrap_or(path);
-                    files.push(Ok((path.to_path_buf(), Some(within.to_path_buf()))));
-                }
-                Found::Unreadable(path, error) => {
-                    files.push(Err(Failure::io("read", &quoted(path), &error)));
-                }
-                _ => {}
-            }
-            ControlFlow::Continue(())
-        });
-        if files.len() == before {
-            let message = format!("no file in {} ends in .pld", quoted(root));
-            files.push(Err(Failure::usage(message).hint("name the directory of encrypted files")));
-        }
-    }
-    files
-}
-
-fn walk(folder: &Path, visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
+/// Calls `visit` for everything in a directory, as [`Tree::walk`] does.
+pub fn walk(folder: &Path, visit: &mut dyn FnMut(Found<'_>) -> ControlFlow<()>) -> ControlFlow<()> {
     let listed = fs::read_dir(folder).and_then(|entries| entries.collect::<io::Result<Vec<_>>>());
     // Before --rm changes it.
     let (mut entries, attributes) = match (listed, Attributes::of(folder)) {

@@ -8,11 +8,10 @@ use palladion_file::Decryptor;
 use crate::args::VerifyArgs;
 use crate::failure::{Failure, Result, for_each, quoted};
 use crate::input::{Input, check_one_of};
-use crate::naming::place_of;
+use crate::naming::{encrypted_files, place_of};
 use crate::progress::{Progress, label};
 use crate::ring::Ring;
 use crate::sealed::Sealed;
-use crate::tree::encrypted_files;
 use crate::verdict::Verdict;
 
 /// `verify`.

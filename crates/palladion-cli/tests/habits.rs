@@ -518,6 +518,13 @@ fn passphrases_of_several_files_at_the_prompt() {
     let shown = at_a_terminal(&bench, &decrypt("b.pld c.pld a.pld"), &[wrong, again, again]);
     assert!(shown.contains("status=3") && !shown.contains("has another"), "{shown}");
     assert_eq!((bench.read("a"), bench.read("b")), (b"a".to_vec(), b"b".to_vec()));
+    // It may be that of another file.
+    let two = ("Passphrase for \"b.pld\": ", "two\n");
+    let again = ("wrong passphrase, try again\r\nPassphrase for \"b.pld\": ", "two\n");
+    bench.write("c", "");
+    let shown = at_a_terminal(&bench, &decrypt("b.pld c.pld"), &[two, again, again]);
+    assert!(shown.contains("status=3"), "{shown}");
+    assert_eq!(bench.read("c"), b"c");
     let import = "\"$P\" raf import -p a a.raf; \"$P\" raf cat -p a.raf; echo; echo status=$?";
     let dialog = [
         ("New passphrase (empty", "one\n"),

@@ -418,7 +418,7 @@ fn what_is_lost() {
 fn secrets_given_twice() {
     let bench = bench();
     bench.private("copy", bench.read("key"));
-    let twice = "note: a key or passphrase is given twice, and gets one slot\n";
+    let twice = "note: a key or passphrase is given twice, and counts once\n";
     let secrets = "-kkey -kbob -kcopy --passphrase-file=passphrase --passphrase-file=passphrase";
     let args = format!("encrypt -f in {secrets} --kdf-memory=64K --kdf-passes=1");
     assert!(bench.says(&args).starts_with(twice));

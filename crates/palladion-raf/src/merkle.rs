@@ -22,7 +22,7 @@ use crate::{Error, Result};
 pub const CONTEXT_LEN: usize = 32;
 
 /// What a tree hashes. The leaves have level 0, and the nodes of each level count from 0.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Input<'a> {
     /// A chunk: its contents, up to the end of the file, and its index.
     Leaf {
