@@ -500,7 +500,10 @@ test('many streams that nobody ends keep no more memory than is there', { skip }
 
 const cli =
     process.env.PALLADION_CLI ??
-    join(process.env.CARGO_TARGET_DIR ?? join(root, 'target'), 'release/palladion');
+    join(
+        process.env.CARGO_TARGET_DIR ?? join(root, 'target'),
+        process.platform === 'win32' ? 'release/palladion.exe' : 'release/palladion',
+    );
 
 test(
     'the command line reads our files, and we read its',
