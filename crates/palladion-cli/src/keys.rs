@@ -739,13 +739,14 @@ fn existing_default(kind: Kind, is_new: bool) -> Result<PathBuf> {
                     "use -k KEYFILE, or -p for a passphrase; for a first key, run palladion keygen"
                 }
                 false => {
-                    let hint = format!("name the {name} with -{} {option}", flag(kind));
-                    &match kind {
-                        Kind::Identity => format!(
-                            "{hint}; only those for whom it was encrypted have one that opens it"
-                        ),
-                        _ => format!("{hint} or {variable}={option}"),
-                    }
+                    let whose = match kind {
+                        Kind::Identity => {
+                            "; only those for whom a file was encrypted have one that opens it"
+                        }
+                        _ => "",
+                    };
+                    let flag = flag(kind);
+                    &format!("name the {name} with -{flag} {option} or {variable}={option}{whose}")
                 }
             };
             Err(Failure::usage(message).hint(hint))

@@ -17,9 +17,8 @@ use crate::keys::{OwnSecret, Source};
 use crate::naming::encrypted_files;
 use crate::output::{Access, Output};
 use crate::recipients::Addressees;
-use crate::ring::Ring;
+use crate::ring::{Ring, is_wrong_secret};
 use crate::sealed::Sealed;
-use crate::values::Kind;
 use crate::{slots, terminal};
 
 /// Why a slot stays.
@@ -66,7 +65,7 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     let mut keeps_user =
         args.add && !removes || args.repair || args.force || sources.iter().any(Source::is_typed);
     if sources.iter().any(Source::is_typed) {
-        open_first(args, &mut ring, &limits)?;
+        open_one(args, &mut ring, &limits)?;
     }
     let mut new = Vec::with_capacity(sources.len());
     let secrets = sources.iter_mut().map(Source::secret).collect::<Result<_>>()?;
@@ -102,6 +101,7 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     result
 }
 
+/// The files to change.
 fn files(args: &RewrapArgs) -> Vec<Result<PathBuf>> {
     match args.recursive {
         true => encrypted_files(&args.files).into_iter().map(|file| Ok(file?.0)).collect(),
@@ -109,15 +109,12 @@ fn files(args: &RewrapArgs) -> Vec<Result<PathBuf>> {
     }
 }
 
-/// Opens one of the files, so that nobody chooses a new passphrase for
-/// nothing, or before the old one.
-fn open_first(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()> {
-    let read = |path: Result<PathBuf>| {
+/// Opens one of the files, so that nobody chooses a new passphrase for nothing, or before the old
+/// one.
+fn open_one(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()> {
+    let mut open = |path: Result<PathBuf>| {
         let file = slots::open(&path?)?;
-        slots::read(&file).map(|copies| (file, copies))
-    };
-    let mut open = |path| {
-        let (file, copies) = read(path)?;
+        let copies = slots::read(&file)?;
         let failed = |error| Failure::file(&error, &file.name, &file.name);
         let sealed = Sealed::of_copies(&file.name, copies).map_err(failed)?;
         ring.check(&sealed)?;
@@ -160,11 +157,10 @@ impl Change<'_> {
             let message = format!("{name}: the two copies of the key slots are not the same");
             return Err(Failure::damaged(message).hint(
                 "palladion slots FILE lists both; decide which to keep: palladion rewrap \
-                       --repair FILE, with a key of it",
+                 --repair FILE, with a key of it",
             ));
         }
-        let (are_same, given) = (copies.are_same(), self.args.ring.given());
-        let asks = given.is_empty() || given.contains(&(Kind::Passphrase, None));
+        let (are_same, asks) = (copies.are_same(), ring.asks);
         let mut refused = None;
         let sealed = Sealed::of_copies(name, copies)
             .map_err(|error| Failure::file(&error, name, "the output"))?;
@@ -189,12 +185,7 @@ impl Change<'_> {
                     // Another secret may open a slot that stays.
                     Err(if why == OWN_SLOT && !asks { Error::NoSlot } else { error })
                 }
-                Err(
-                    error @ (Error::WrongKey
-                    | Error::WrongPassphrase
-                    | Error::NoSlot
-                    | Error::Slot(_)),
-                ) => Err(error),
+                Err(error) if is_wrong_secret(&error) => Err(error),
                 done => {
                     refused = None;
                     done.map(Ok)

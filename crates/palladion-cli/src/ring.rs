@@ -24,12 +24,17 @@ fn too_costly(failure: Failure, kdf: &KdfParams) -> Failure {
     ))
 }
 
+/// Returns whether this says that another secret may open a file.
+pub fn is_wrong_secret(error: &Error) -> bool {
+    matches!(error, Error::WrongKey | Error::WrongPassphrase | Error::NoSlot | Error::Slot(_))
+}
+
 pub struct Ring {
     sources: Vec<Source>,
     /// Whether no option says what to use. Then the file decides.
     is_default: bool,
     /// Whether the user can be asked for passphrases.
-    asks: bool,
+    pub asks: bool,
     /// The passphrases, if nothing else is given. One may be that of the default identity.
     passphrases: Vec<Zeroizing<Vec<u8>>>,
     data_is_standard_input: bool,
@@ -223,12 +228,7 @@ impl Ring {
         let (mut tries, mut wrong) = (Tries::default(), Error::WrongKey);
         while let Some(secret) = self.next(sealed, &mut tries)? {
             let done = match work(&secret.keyring(place.as_deref())?) {
-                Err(
-                    error @ (Error::WrongKey
-                    | Error::WrongPassphrase
-                    | Error::NoSlot
-                    | Error::Slot(_)),
-                ) => {
+                Err(error) if is_wrong_secret(&error) => {
                     // That a slot could not be tried says more than that others did not open.
                     if !matches!(wrong, Error::Slot(_)) {
                         wrong = error;

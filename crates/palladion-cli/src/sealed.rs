@@ -48,8 +48,10 @@ pub fn copies(file: &File) -> std::result::Result<Copies, Error> {
 
 /// Says what to do if a file has two copies of key slots that are both damaged, or not of one file.
 pub fn both_damaged(file: &File, failure: Failure) -> Failure {
+    if !failure.is_damage() {
+        return failure;
+    }
     match Copies::read_damaged(file) {
-        _ if !failure.is_damage() => failure,
         Ok(copies) if !copies.are_of_one_file() => failure.hint(OF_TWO_FILES),
         Ok(copies) if copies.head.is_ok() || copies.spare.is_ok() => failure.hint(BOTH_DAMAGED),
         _ => failure,
@@ -74,8 +76,8 @@ pub struct Sealed<'a> {
     pub header: Vec<u8>,
     /// Whether they are those of the second copy, because the first is damaged.
     is_second: bool,
-    /// Whether the second copy is of another file.
-    is_mixed: bool,
+    /// The file, for what failures say about its copies of the key slots.
+    file: Option<&'a File>,
     /// Whether only the first copy could be read, because the file comes from a pipe.
     pub is_piped: bool,
 }
@@ -146,18 +148,15 @@ impl<'a> Sealed<'a> {
             Ok(sealed) if sealed.head.is_none() => Ok(sealed),
             read => {
                 let copies = Copies::read(file).and_then(|copies| Self::of_copies(name, copies));
-                copies.or_else(|_| Self::of_first(read, file))
+                copies.or_else(|_| Self::of_first(read, file, Some(file)))
             }
         }
     }
 
     /// What was read of a file whose copies of key slots cannot be used together.
-    fn of_first(read: Result<Self>, file: &File) -> Result<Self> {
-        let is_mixed = || Copies::read_damaged(file).is_ok_and(|copies| !copies.are_of_one_file());
-        match read {
-            Ok(sealed) => Ok(Self { is_mixed: is_mixed(), ..sealed }),
-            Err(failure) => Err(both_damaged(file, failure)),
-        }
+    fn of_first(read: Result<Self>, file: &File, explains: Option<&'a File>) -> Result<Self> {
+        read.map(|sealed| Self { file: explains, ..sealed })
+            .map_err(|failure| both_damaged(file, failure))
     }
 
     /// Returns the other file whose key slots are at the end of this damaged one, if there is one.
@@ -178,9 +177,15 @@ impl<'a> Sealed<'a> {
 
     /// Adds to a failure of reading the file what is known of its copies of the key slots.
     pub fn explain(&self, failure: Failure) -> Failure {
-        match self.is_mixed && (failure.is_damage() || failure.is_wrong_key()) {
-            true => failure.hint(OF_TWO_FILES),
-            false => failure,
+        let is_of_another =
+            |spare: Head| spare.as_bytes()[..HEADER_LEN] != self.header[..HEADER_LEN];
+        let is_mixed = |file| {
+            let copies = Copies::read_damaged(file);
+            copies.is_ok_and(|copies| copies.spare.is_ok_and(is_of_another))
+        };
+        match failure.is_damage() || failure.is_wrong_key() {
+            true if self.file.is_some_and(is_mixed) => failure.hint(OF_TWO_FILES),
+            _ => failure,
         }
     }
 
@@ -208,12 +213,10 @@ impl<'a> Sealed<'a> {
         if !input.is_whole_file() {
             return read.map(|sealed| Self { is_piped: true, ..sealed });
         }
-        if let Ok(sealed) = &read
-            && sealed.head.is_none()
-        {
-            let is_mixed = !repair && sealed.other_file(input).is_some();
-            sealed.skip_header(input).map_err(|error| Failure::file(&error, name, name))?;
-            return read.map(|sealed| Self { is_mixed, ..sealed });
+        // Who salvages a mix of two files knows it.
+        let explains = (!repair).then_some(file);
+        if read.as_ref().is_ok_and(|sealed| sealed.head.is_none()) {
+            return read.map(|sealed| Self { file: explains, ..sealed });
         }
         let found = match repair {
             true => match Copies::read_damaged(file) {
@@ -222,11 +225,7 @@ impl<'a> Sealed<'a> {
             },
             false => copies(file),
         };
-        let Ok(copies) = found else {
-            // Who salvages a mix of two files knows it.
-            let first = Self::of_first(read, file)?;
-            return Ok(Self { is_mixed: first.is_mixed && !repair, ..first });
-        };
+        let Ok(copies) = found else { return Self::of_first(read, file, explains) };
         let is_second = copies.head.is_err();
         let Ok(mut sealed) = Self::of_copies(name, copies) else {
             return read.map_err(|failure| both_damaged(file, failure));
@@ -294,7 +293,7 @@ impl<'a> Sealed<'a> {
             is_bound: info.is_bound,
             header: vec![],
             is_second: false,
-            is_mixed: false,
+            file: None,
             is_piped: false,
         }
     }
@@ -313,7 +312,7 @@ impl<'a> Sealed<'a> {
             is_bound,
             header: Vec::new(),
             is_second: false,
-            is_mixed: false,
+            file: None,
             is_piped: false,
         }
     }
