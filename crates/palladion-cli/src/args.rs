@@ -678,10 +678,12 @@ impl ToArgs {
 /// a crash leaves the old or the new secrets in force. A file whose slots need more room is written
 /// anew. Either way its date stays: for tools that compare dates, such as rsync, use --checksum.
 ///
-/// The file then has exactly the slots that --to-key, --to-passphrase and --to-recipient say, or
-/// with --add also those that it had. With --remove, it keeps all others, whose secrets nobody has
-/// to know. The other options say what opens it now, as for palladion decrypt. A note says which
-/// slots were removed and added, and a warning which kind of secret no longer opens the file.
+/// The options -k, -i and -p say what opens the file now, as for palladion decrypt. The slots that
+/// these secrets open are replaced by those that --to-key, --to-passphrase and --to-recipient say,
+/// and all others stay: nobody has to know their secrets. With --add, yours stay too. With
+/// --remove, exactly the slots with these numbers go. With --only, all go that are not named. A
+/// note says which slots were removed, added and kept, and a warning which kind of secret no longer
+/// opens the file.
 ///
 /// A change that your own secret would not survive is refused without --force.
 ///
@@ -693,9 +695,9 @@ Examples:
   palladion rewrap --add --to-key spare.key notes.txt.pld
   palladion rewrap -k old.key -k new.key --to-key new.key *.pld
   palladion rewrap -p --to-passphrase letter.txt.pld
-  palladion rewrap --remove 2 --to-passphrase notes.txt.pld
   palladion rewrap --add --to-recipient \"$(cat bob.recipient)\" notes.txt.pld
   palladion rewrap --remove 2 notes.txt.pld
+  palladion rewrap --only --to-key new.key -k new.key -k old.key --recursive photos
   palladion rewrap --repair notes.txt.pld
 
 Exit status:
@@ -706,22 +708,28 @@ pub struct RewrapArgs {
     pub ring: RingArgs,
     #[command(flatten)]
     pub to: ToArgs,
-    /// Keep the slots that are there
+    /// Keep all slots that are there
     #[arg(long)]
     pub add: bool,
+    /// Keep only those slots that the options --to-… name, whoever the others are for
+    #[arg(long, conflicts_with_all = ["add", "remove", "repair"])]
+    pub only: bool,
     /// Remove the slot with this number, as palladion slots prints it for this one file, and keep
     /// the others; can be repeated
     #[arg(long, value_name = "N", conflicts_with = "repair")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..))]
     pub remove: Vec<u8>,
-    /// Keep the slots that your secret opens, and write both copies of them again if they are not
-    /// the same: one is damaged, or a change was interrupted
+    /// Keep the copy of the slots that your secret opens, and write both again if they are not the
+    /// same: one is damaged, or a change was interrupted
     #[arg(long, conflicts_with_all = ["add", "to_key", "to_passphrase", "to_passphrase_file"])]
     #[arg(conflicts_with_all = ["to_recipient", "to_recipients_file"])]
     pub repair: bool,
     /// Change every file in the directories that are named whose name ends in .pld
     #[arg(long, conflicts_with = "remove")]
     pub recursive: bool,
+    /// Each file of --recursive was encrypted with --bind-to-path
+    #[arg(long, conflicts_with = "bind", requires = "recursive")]
+    pub bind_to_path: bool,
     /// Also if no secret that opens the files now will open them afterwards
     #[arg(short, long)]
     pub force: bool,

@@ -52,7 +52,7 @@ struct Counts {
     done: usize,
     up_to_date: usize,
     newer: usize,
-    /// Outputs that are bound to a place, and new files are not, or the reverse.
+    /// Outputs that are for another key or another place than new files.
     unlike: usize,
     failed: usize,
     links: usize,
@@ -234,12 +234,8 @@ impl<'a> Batch<'a> {
                     quoted(&output)
                 ));
             }
-            Some(Existing::Unlike(output)) => {
+            Some(Existing::Unlike(output, how)) => {
                 self.counts.unlike += 1;
-                let how = match self.naming.binds {
-                    true => "is not bound to a place",
-                    false => "is bound to a place, which no option names,",
-                };
                 let output = quoted(&output);
                 tell(&format!("warning: {output} {how} and was kept; --force replaces it"));
             }
@@ -293,15 +289,11 @@ impl<'a> Batch<'a> {
         if !self.naming.is_recursive() && counts.up_to_date + counts.newer + counts.unlike == 0 {
             return;
         }
-        let unlike = match self.naming.binds {
-            true => "kept because the output is not bound",
-            false => "kept because the output is bound",
-        };
         let mut line = format!("note: {}: {}", self.naming.done(), counts.done);
         for (count, what) in [
             (counts.up_to_date, "up to date"),
             (counts.newer, "kept because the output is newer"),
-            (counts.unlike, unlike),
+            (counts.unlike, "kept because the output is for another key or place"),
             (counts.failed, "failed"),
             (counts.links, "symbolic links copied"),
             (counts.hard_links, "hard links made files of their own"),

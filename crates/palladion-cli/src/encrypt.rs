@@ -20,7 +20,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
     // What is typed while a new passphrase is stretched is not shown either.
     let _hidden = terminal::Hidden;
     let EncryptArgs { secret, in_out, .. } = args;
-    let naming = Naming::encrypted(in_out, args.bind.is_some() || in_out.bind_to_path)?;
+    let mut naming = Naming::encrypted(in_out, args.bind.is_some() || in_out.bind_to_path)?;
     let is_standard_input = in_out.reads_standard_input();
     let mut sources = match &secret.given()[..] {
         [] if !secret.recipients().are_none() => Vec::new(),
@@ -44,6 +44,11 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
     }
     if let Some(kdf) = kdf.filter(|kdf| KdfLimits::default().check(kdf).is_err()) {
         tell(&format!("warning: to decrypt with so costly a passphrase, use {}", allowing(&kdf)));
+    }
+    if in_out.skip_existing {
+        let keys = sources.iter_mut().filter(|source| source.kind() == Kind::Key);
+        let opens = |source: &mut Source| source.secret().ok()?.keyring(args.bind.as_deref()).ok();
+        naming.keys = keys.filter_map(opens).collect();
     }
     batch::run(&naming, |path, label, batch| {
         if has_passphrase {
@@ -76,7 +81,8 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         let slots = slots.collect::<Result<Vec<_>>>()?;
         input.begin();
         let mut progress = batch.progress(input.len, label);
-        let writer = Impatient { input: &input, output: &output, bar: progress.bar() };
+        let writer =
+            Impatient { input: &input, output: &output, bar: progress.bar(), is_shown: false };
         let place = args.bind.as_deref().map(str::as_bytes).or(own_place.as_deref());
         let bound;
         let encryptor = match (&secrets[..], &addressees[..], place) {

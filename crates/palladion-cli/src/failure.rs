@@ -162,6 +162,10 @@ impl Failure {
                 "use --bind TEXT, with the text that it was encrypted with, or for a directory \
                  --bind-to-path, if that was used: the text of each file is then its path there"
             }
+            Error::WrongPlace => &format!(
+                "{usual}; with --bind-to-path, name the directory that was encrypted, and not one \
+                 in it: the place of a file is its path there, with .pld at its end"
+            ),
             Error::NotBound => {
                 "someone may have put it in place of the file that you expect; if you trust it, \
                  leave out --bind or --bind-to-path"

@@ -54,15 +54,25 @@ pub fn conclude() {
     std::mem::forget(lock());
 }
 
-/// Does one step of a change in place. No signal is handled during the step; if one comes after it,
-/// `farewell` is called.
-pub fn step<T>(step: impl FnOnce() -> T, farewell: impl FnOnce() + Send + 'static) -> T {
+/// Keeps signals from ending the program for as long as it lives.
+pub struct Held {
+    _guard: MutexGuard<'static, Vec<PathBuf>>,
+}
+
+/// Keeps signals waiting during a step of a change in place.
+pub fn hold() -> Held {
     while ENDING.load(Ordering::Acquire) {
         // The thread that ends the program waits for the lock. Taking it for step after step could
         // starve it.
         std::thread::park();
     }
-    let _guard = lock();
+    Held { _guard: lock() }
+}
+
+/// Does one step of a change in place. No signal is handled during the step; if one comes after it,
+/// `farewell` is called.
+pub fn step<T>(step: impl FnOnce() -> T, farewell: impl FnOnce() + Send + 'static) -> T {
+    let _held = hold();
     let result = step();
     *FAREWELL.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(farewell));
     result

@@ -418,6 +418,15 @@ impl Source {
             Some(path) if path.starts_with("age1") => {
                 failure.hint("it is a recipient: to encrypt for it, use -r RECIPIENT")
             }
+            Some(path)
+                if is_new
+                    && kind != Kind::Passphrase
+                    && !Path::new(path).exists()
+                    && !is_secret(Path::new(path)) =>
+            {
+                let option = if kind == Kind::Identity { " --identity" } else { "" };
+                failure.hint(format!("palladion keygen{option} makes one, once"))
+            }
             _ => failure,
         })?;
         Ok(source)

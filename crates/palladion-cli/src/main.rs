@@ -118,8 +118,14 @@ fn with_better_tips(mut error: clap::Error) -> clap::Error {
     }
     let is_option = arg.starts_with('-');
     let is_first = std::env::args_os().nth(1).is_some_and(|first| first == **arg);
+    let is_rewrap = std::env::args_os().nth(1).is_some_and(|first| first == "rewrap");
     let own = match &**arg {
         "-a" | "--armor" | "--armour" => Some(binary.into()),
+        "-r" | "--recipient" if is_rewrap => Some("use '--to-recipient'".into()),
+        "-R" | "--recipients-file" if is_rewrap => Some("use '--to-recipients-file'".into()),
+        "--encrypt" | "--decrypt" if is_first => {
+            Some(format!("the command is 'palladion {}'", &arg[2..]).into())
+        }
         "-r" | "-R" | "-i" | "-p" | "-k" | "--recipient" if is_first => {
             Some(format!("name the command first, such as 'palladion encrypt {arg}'").into())
         }

@@ -7,12 +7,14 @@ use std::fs::{self, File, Metadata};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use palladion_file::{Error, Keyring, SeekReader};
 use palladion_output::Identity;
 
 use crate::args::InOutArgs;
 use crate::failure::{Failure, Result, note, quoted, tell};
 use crate::input::{Input, descriptor_of, is_standard};
 use crate::output::{Access, Output};
+use crate::ring::is_wrong_secret;
 use crate::sealed::Sealed;
 use crate::tree::{Found, Tree, folder_of, is_unfinished, walk};
 
@@ -24,8 +26,8 @@ pub enum Existing {
     UpToDate,
     /// Someone may have edited it, at this path.
     Newer(PathBuf),
-    /// It is bound to a place, and new files are not, or the reverse.
-    Unlike(PathBuf),
+    /// It is for another key or another place than a new file would be, as the text says.
+    Unlike(PathBuf, &'static str),
 }
 
 /// Files of which a message names the first.
@@ -64,7 +66,10 @@ pub struct Naming<'a> {
     /// Whether the inputs are encrypted files, whose names have the suffix.
     is_encrypted: bool,
     /// Whether new encrypted files are bound to a place.
-    pub binds: bool,
+    binds: bool,
+    /// What opens new encrypted files, but for passphrases, which take long, and the identities of
+    /// recipients. With `--bind`, it has the place.
+    pub keys: Vec<Keyring>,
 }
 
 impl<'a> Naming<'a> {
@@ -87,9 +92,10 @@ impl<'a> Naming<'a> {
         let trees = open_trees(args)?;
         if args.bind_to_path {
             check_all_are_trees(args, &trees)?;
+            check_is_one(&args.files)?;
         }
         let folder = output.filter(|path| trees.is_empty() && names_folder(path));
-        let naming = Self { args, folder, trees, derive, is_encrypted, binds: false };
+        let naming = Self { args, folder, trees, derive, is_encrypted, binds: false, keys: vec![] };
         if !naming.trees.is_empty() {
             return Ok(naming);
         }
@@ -301,10 +307,31 @@ impl<'a> Naming<'a> {
         if sealed.layout(len)?.plaintext_len() != plain_len {
             return None;
         }
-        match self.is_encrypted || sealed.is_bound == self.binds {
-            true => Some(Existing::UpToDate),
-            false => (!self.args.force).then_some(Existing::Unlike(output)),
-        }
+        let unlike = match (self.is_encrypted, sealed.is_bound) {
+            (true, _) => return Some(Existing::UpToDate),
+            (false, true) if !self.binds => "is bound to a place, which no option names,",
+            (false, false) if self.binds => "is not bound to a place",
+            _ => match self.keys.iter().try_for_each(|key| self.try_to_open(key, &file, path)) {
+                Ok(()) => return Some(Existing::UpToDate),
+                Err(Error::WrongPlace) => "is bound to another place",
+                Err(Error::NeedsPassphrase) => "is encrypted with a passphrase",
+                Err(error) if is_wrong_secret(&error) => "does not open with this key",
+                Err(_) => return None, // it is damaged
+            },
+        };
+        (!self.args.force).then_some(Existing::Unlike(output, unlike))
+    }
+
+    /// Fails if a key does not open what a file with this path was encrypted to.
+    fn try_to_open(
+        &self,
+        key: &Keyring,
+        sealed: &File,
+        path: &Path,
+    ) -> std::result::Result<(), Error> {
+        let own_place = self.place(Some(path)).ok().flatten();
+        let keyring = own_place.into_iter().fold(key.clone(), Keyring::bind);
+        SeekReader::new(&keyring, sealed).map(drop)
     }
 
     /// Says what is in the copy of a directory and has no source there: nothing is deleted.
@@ -438,7 +465,24 @@ fn open_trees(args: &InOutArgs) -> Result<Vec<Tree>> {
     if args.files.is_empty() {
         return Err(Failure::usage("--recursive needs a directory").hint("name one"));
     }
+    if output.is_some_and(is_stream) {
+        return Err(Failure::usage("--recursive cannot write to a stream").hint(
+            "name a directory with -o OUT; to send one, pack it: tar c DIRECTORY | palladion \
+             encrypt",
+        ));
+    }
     roots.into_iter().map(|root| Tree::open(root, output)).collect()
+}
+
+/// Fails for several directories and `--bind-to-path`.
+fn check_is_one(files: &[PathBuf]) -> Result<()> {
+    if files.len() > 1 {
+        return Err(Failure::usage("--bind-to-path takes one directory").hint(
+            "name the one above them, so that files with the same name in two of them have \
+             different places, or one at a time",
+        ));
+    }
+    Ok(())
 }
 
 /// Fails if one of the inputs is not a directory, for `--bind-to-path`.
@@ -468,9 +512,13 @@ fn check_deletion(input: &Input, path: Option<&Path>, secrets: &[(&str, &Identit
 
 /// Returns whether `-o` names a directory: one that exists, or a name that ends like one.
 fn names_folder(path: &Path) -> bool {
-    let is_stream = is_standard(Some(path)) || descriptor_of(Some(path)).is_some();
     let ends_like_one = path.to_string_lossy().ends_with(std::path::is_separator);
-    !is_stream && (ends_like_one || path.is_dir())
+    !is_stream(path) && (ends_like_one || path.is_dir())
+}
+
+/// Returns whether the path of an output means a stream that is open already.
+fn is_stream(path: &Path) -> bool {
+    is_standard(Some(path)) || descriptor_of(Some(path)).is_some()
 }
 
 /// The name of the encrypted file: `notes.txt.pld` for `notes.txt`.
@@ -493,28 +541,42 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 /// The name of the decrypted file: `notes.txt` for `notes.txt.pld`.
 fn plain_name(path: &Path) -> Result<PathBuf> {
     if !has_suffix(path) {
-        let message = format!("{} does not end in .{SUFFIX}", quoted(path));
+        let message = format!("the name {} does not end in .{SUFFIX}", quoted(path));
         return Err(Failure::usage(message)
             .hint("name the output with -o OUT, or write to standard output with -o -"));
     }
     Ok(path.with_extension(""))
 }
 
-/// The files to read with `--recursive`: those named, and those in directories whose names end as
-/// those of encrypted files do, with their paths there.
-pub fn encrypted_files(named: &[PathBuf]) -> Vec<Result<(PathBuf, Option<PathBuf>)>> {
+/// The files to read, each with what `--bind-to-path` bound it to, if that is given. With
+/// `--recursive`, a directory stands for the files in it whose names end as those of encrypted
+/// files do.
+pub fn encrypted_files(
+    named: &[PathBuf],
+    recursive: bool,
+    bind_to_path: bool,
+) -> Vec<Result<(PathBuf, Option<Vec<u8>>)>> {
     let mut files = Vec::new();
+    if bind_to_path && let Err(failure) = check_is_one(named) {
+        return vec![Err(failure.of_all_files())];
+    }
     for root in named {
         let before = files.len();
-        if !root.is_dir() {
-            files.push(Ok((root.clone(), None)));
+        if !recursive || !root.is_dir() {
+            files.push(match bind_to_path {
+                true => Err(Failure::usage(format!("{} is not a directory", quoted(root)))
+                    .hint("for a file, use --bind TEXT, with its path")),
+                false => Ok((root.clone(), None)),
+            });
             continue;
         }
         let _ = walk(root, &mut |found| {
             match found {
                 Found::File(path) if has_suffix(path) => {
-                    let within = path.strip_prefix(root).unwrap_or(path);
-                    files.push(Ok((path.to_path_buf(), Some(within.to_path_buf()))));
+                    let place = bind_to_path
+                        .then(|| place_of(path.strip_prefix(root).unwrap_or(path)))
+                        .transpose();
+                    files.push(place.map(|place| (path.to_path_buf(), place)));
                 }
                 Found::Unreadable(path, error) => {
                     files.push(Err(Failure::io("read", &quoted(path), &error)));

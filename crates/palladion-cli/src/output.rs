@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::Path;
+use std::time::SystemTime;
 
 pub use palladion_output::Access;
 use palladion_output::{self as output, Cause, Directory, Error, Identity, Target};
@@ -66,6 +67,19 @@ impl Output {
         same_file(&Identity::of(&file), inputs, &name)?;
         streams::widen(&file);
         Ok(Self { name, output: output::Output::direct(path, file) })
+    }
+
+    /// Opens a new version of a file, with its date. Until it has its name, nobody else makes one,
+    /// or locks the file to change it.
+    pub fn instead_of(path: &Path, modified: Option<SystemTime>) -> Result<Self> {
+        let target = Target::check(path, true, Access::Usual, &[]).and_then(Target::alone);
+        let target = target.map_err(failure)?;
+        Self::create(modified.into_iter().fold(target, Target::modified), quoted(path))
+    }
+
+    /// The file that it will replace.
+    pub fn replaced(&self) -> Option<&File> {
+        self.output.replaced()
     }
 
     /// Opens an output in a directory: a copy of `source`, with its permissions and its date.

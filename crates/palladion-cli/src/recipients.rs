@@ -252,6 +252,9 @@ fn read_recipients(
         Err(error) => {
             let failure = failure(Some(&input.name), &error);
             Err(match error {
+                _ if text.contains("PRIVATE KEY-----") => {
+                    failure.hint("it is a private SSH key: name the public one beside it, FILE.pub")
+                }
                 _ if text.contains("palladion-key-") => {
                     let key = if names[0] == "-r" { "-k" } else { "--to-key" };
                     failure.hint(format!(
@@ -299,6 +302,11 @@ pub fn print(files: &[PathBuf], passphrase_files: &[PathBuf]) -> Result<()> {
     let given = passphrase_files.iter().map(|path| Some((Kind::Passphrase, Some(&**path))));
     let sources = given.map(|given| Source::open(given, false, false)).collect::<Result<Vec<_>>>();
     let passphrases = Source::read_passphrases(&mut sources?)?;
+    // age-keygen -y reads it.
+    if files.is_empty() && Input::open(None).is_ok_and(|input| input.is_file()) {
+        return Err(Failure::usage("standard input is not read without -")
+            .hint("to print the recipient of the identity there, use palladion recipient -"));
+    }
     for_each_file(Kind::Identity, files, &passphrases, |path, secret| {
         let OwnSecret::Identities(Opener::Identities(identities)) = secret else {
             return Err(Failure::new(format!("{} is a key that only age knows", quoted(path)))

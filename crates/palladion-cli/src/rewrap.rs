@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use palladion_file::slots::{Head, NewSlot, Plan, Rewrap, Slot, SlotKind};
 use palladion_file::{Error, KdfLimits, Keyring};
-use palladion_output::Target;
 use palladion_recipients::{check_mixing, stanza_types};
 
 use crate::args::RewrapArgs;
@@ -15,16 +14,18 @@ use crate::info::text_of_slot;
 use crate::input::is_unchanged;
 use crate::keys::{OwnSecret, Source};
 use crate::naming::encrypted_files;
-use crate::output::{Access, Output};
+use crate::output::Output;
 use crate::recipients::Addressees;
 use crate::ring::{Ring, is_wrong_secret};
 use crate::sealed::Sealed;
-use crate::{slots, terminal};
+use crate::{interrupt, slots, terminal};
 
 /// Why a slot stays.
 const OWN_SLOT: &str = "the secret that opens the file now would not open it afterwards: name \
                         another of yours that opens it now, with -k, -i or --passphrase-file, put \
                         your own recipient into the new list, or use --force";
+
+const NO_PLACE: Option<&[u8]> = None;
 
 /// What to do about a file whose second copy is not where it should be.
 const LOST_END: &str = "palladion decrypt says whether data follows its end: then use palladion \
@@ -71,7 +72,7 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     let secrets = sources.iter_mut().map(Source::secret).collect::<Result<_>>()?;
     for secret in OwnSecret::distinct(secrets) {
         keeps_user = keeps_user || ring.holds(secret)?;
-        new.push((secret.new_slot(kdf.unwrap_or_default())?, secret.keyring(place)?));
+        new.push((secret.new_slot(kdf.unwrap_or_default())?, secret.keyring(NO_PLACE)?));
     }
     for addressees in &addressees {
         keeps_user = keeps_user || ring.holds_one_of(addressees)?;
@@ -87,8 +88,12 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     }
     let change = Change { args, new: &new, keeps_user, limits };
     let mut is_any_set = false;
-    let result = for_each(files(args), |path| {
-        change.file(&path?, &mut ring)?;
+    let result = for_each(files(args), |file| {
+        let (path, place) = file?;
+        if args.bind_to_path {
+            ring.place = place;
+        }
+        change.file(&path, &mut ring)?;
         is_any_set = true;
         Ok(())
     });
@@ -101,19 +106,20 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     result
 }
 
-/// The files to change.
-fn files(args: &RewrapArgs) -> Vec<Result<PathBuf>> {
-    match args.recursive {
-        true => encrypted_files(&args.files).into_iter().map(|file| Ok(file?.0)).collect(),
-        false => args.files.iter().map(|path| Ok(path.clone())).collect(),
-    }
+/// The files to change, each with its place.
+fn files(args: &RewrapArgs) -> Vec<Result<(PathBuf, Option<Vec<u8>>)>> {
+    encrypted_files(&args.files, args.recursive, args.bind_to_path)
 }
 
 /// Opens one of the files, so that nobody chooses a new passphrase for nothing, or before the old
 /// one.
 fn open_one(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()> {
-    let mut open = |path: Result<PathBuf>| {
-        let file = slots::open(&path?)?;
+    let mut open = |file: Result<(PathBuf, _)>| {
+        let (path, place) = file?;
+        if args.bind_to_path {
+            ring.place = place;
+        }
+        let file = slots::open(&path)?;
         let copies = slots::read(&file)?;
         let failed = |error| Failure::file(&error, &file.name, &file.name);
         let sealed = Sealed::of_copies(&file.name, copies).map_err(failed)?;
@@ -125,8 +131,8 @@ fn open_one(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()
         })
     };
     let mut first = None;
-    for path in files(args) {
-        match open(path) {
+    for file in files(args) {
+        match open(file) {
             Ok(()) => return Ok(()),
             Err(failure) if failure.is_final => return Err(failure),
             Err(failure) => _ = first.get_or_insert(failure),
@@ -135,9 +141,17 @@ fn open_one(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()
     first.map_or(Ok(()), Err)
 }
 
+/// What opens slots of one file.
+struct Secrets {
+    /// What the user gave to open it, as far as nothing has to be asked for that.
+    given: Vec<Keyring>,
+    /// What opens each of the new slots.
+    new: Vec<Keyring>,
+}
+
 struct Change<'a> {
     args: &'a RewrapArgs,
-    /// The slots to make, each with what opens it.
+    /// The slots to make, each with what opens it but for the place of a file.
     new: &'a [(NewSlot<'a>, Keyring)],
     /// Whether the user can open the files afterwards, whatever slots are removed.
     keeps_user: bool,
@@ -161,7 +175,7 @@ impl Change<'_> {
             ));
         }
         let (are_same, asks) = (copies.are_same(), ring.asks);
-        let mut refused = None;
+        let (mut refused, mut found, mut held) = (None, None, None);
         let sealed = Sealed::of_copies(name, copies)
             .map_err(|error| Failure::file(&error, name, "the output"))?;
         let slots = sealed.head.as_ref().map_or(&[][..], Head::slots);
@@ -172,9 +186,18 @@ impl Change<'_> {
             return Err(Failure::usage(message).hint("palladion slots FILE lists them"));
         }
         ring.check(&sealed)?;
+        let bind =
+            |keyring: &Keyring| ring.place.iter().cloned().fold(keyring.clone(), Keyring::bind);
+        let new = self.new.iter().map(|(_, keyring)| bind(keyring)).collect();
+        let secrets = Secrets { given: ring.given_keyrings(&sealed), new };
         // The new head, or what opens a file that has to be copied for it.
         let done = ring.unlock(&sealed, name, |keyring| {
-            let plan = |rewrap: &Rewrap| rewrap.plan(self.slots(rewrap, keyring)?);
+            let plan = |rewrap: &Rewrap| {
+                found = Some(rewrap.slots().to_vec());
+                let plan = rewrap.plan(self.slots(rewrap, keyring, &secrets, slots)?)?;
+                held = Some(interrupt::hold()); // until both copies are written
+                Ok(plan)
+            };
             match Rewrap::in_place(path, keyring, &self.limits, plan) {
                 Err(Error::NoRoomForSlots { room, .. }) if room < Head::MAX_LEN => {
                     Ok(Err(keyring.clone()))
@@ -192,6 +215,7 @@ impl Change<'_> {
                 }
             }
         });
+        drop(held);
         let done = done.map_err(|failure| match refused {
             Some(why) => {
                 let failure = Failure::file(&Error::CannotChangeSlots(why), name, name);
@@ -199,16 +223,31 @@ impl Change<'_> {
             }
             None => failure,
         })?;
-        let new = done.or_else(|keyring| self.copy(path, name, &keyring))?;
+        let new = match done {
+            Ok(new) => new,
+            Err(keyring) => {
+                let (new, old) = self.copy(path, name, &keyring, &secrets, slots)?;
+                found = Some(old);
+                new
+            }
+        };
+        // What another command has changed meanwhile counts as it was then.
+        let slots = found.as_deref().filter(|_| are_same).unwrap_or(slots);
         let mut old: Vec<_> = slots.iter().collect();
         let others = sealed.other.iter().flat_map(Head::slots);
         old.extend(others.filter(|slot| !slots.contains(slot)));
         let is_other = sealed.other.as_ref().is_some_and(|other| other.slots() == new.slots());
         let new: Vec<_> = new.slots().iter().collect();
-        let changes = [("removed", named(&old, &new)), ("added", named(&new, &old))];
+        let is_in = |slots: &[&Slot], slot: &&Slot| slots.contains(slot);
+        let changes = [
+            ("removed", named(&old, |slot| !is_in(&new, slot))),
+            ("added", named(&new, |slot| !is_in(&old, slot))),
+            ("kept", named(&old, |slot| self.replaces() && is_in(&new, slot))),
+        ];
+        let is_same = changes[..2].iter().all(|(_, slots)| slots.is_empty());
         let changes = changes.iter().filter(|(_, slots)| !slots.is_empty());
         let said: Vec<_> = changes.map(|(what, slots)| format!("{what}: {slots}")).collect();
-        let said = match said.is_empty() {
+        let said = match is_same {
             false => said.join("; "),
             true if self.args.repair => {
                 "repaired: both copies of the key slots are the same".into()
@@ -251,19 +290,40 @@ impl Change<'_> {
         !self.args.remove.is_empty()
     }
 
-    /// The slots that a file shall have.
-    fn slots(&self, rewrap: &Rewrap, keyring: &Keyring) -> std::result::Result<Vec<Slot>, Error> {
-        let RewrapArgs { add, repair, remove, .. } = self.args;
+    /// Whether new slots replace those that the user's secrets open.
+    fn replaces(&self) -> bool {
+        let RewrapArgs { add, only, repair, .. } = self.args;
+        !(*add || *only || *repair || self.removes())
+    }
+
+    /// The slots that a file shall have. `before` are those that were read first.
+    fn slots(
+        &self,
+        rewrap: &Rewrap,
+        keyring: &Keyring,
+        secrets: &Secrets,
+        before: &[Slot],
+    ) -> std::result::Result<Vec<Slot>, Error> {
+        let RewrapArgs { only, repair, remove, .. } = self.args;
         // Another program may have changed them meanwhile.
-        let are_there = remove.iter().all(|number| usize::from(*number) <= rewrap.slots().len());
-        if self.removes() && !(rewrap.are_same() && are_there) {
+        if self.removes() && !(rewrap.are_same() && rewrap.slots() == before) {
             return Err(Error::CannotChangeSlots(
                 "their numbers are not certain: look at them with palladion slots",
             ));
         }
-        let keeps = *add || *repair || self.removes();
+        let present = rewrap.plan(rewrap.slots().to_vec())?;
+        let is_open_to = |at: usize, keyring: &Keyring| {
+            matches!(present.head().opens_slot(at, keyring, &self.limits), Ok(true))
+        };
+        let is_own = |at| {
+            [keyring].into_iter().chain(&secrets.given).any(|own| is_open_to(at, own))
+                && !secrets.new.iter().any(|new| is_open_to(at, new))
+        };
         let numbered = (1..=u8::MAX).zip(rewrap.slots());
-        let kept = numbered.filter(|(number, _)| keeps && !remove.contains(number));
+        let kept = numbered.filter(|(number, _)| {
+            let at = usize::from(*number) - 1;
+            !(*only || remove.contains(number) || self.replaces() && is_own(at))
+        });
         let mut slots: Vec<_> = kept.map(|(_, slot)| slot.clone()).collect();
         let keeps_some = !*repair && !slots.is_empty();
         let before = keeps_some.then(|| rewrap.plan(slots.clone())).transpose()?;
@@ -273,7 +333,7 @@ impl Change<'_> {
                 return Err(Error::CannotChangeSlots(OWN_SLOT));
             }
         }
-        for (new, keyring) in self.new {
+        for ((new, _), keyring) in self.new.iter().zip(&secrets.new) {
             let opens = |limits| Some(before.as_ref()?.head().open(keyring, limits).is_ok());
             if opens(&self.limits) != Some(true) {
                 slots.push(rewrap.lock(*new)?);
@@ -283,37 +343,50 @@ impl Change<'_> {
         let types = age.filter_map(|slot| stanza_types(slot.body()).ok()).flatten();
         match check_mixing(types) {
             Err(_) if !*repair => Err(Error::CannotChangeSlots(
-                "quantum-safe recipients (age1pq1…) cannot share a file with others: leave out \
-                 --add, and name all recipients again",
+                "quantum-safe recipients (age1pq1…) cannot share a file with others: name all \
+                 recipients again, with --only",
             )),
             _ => Ok(slots),
         }
     }
 
-    /// Replaces a file by a new one, with room for more slots.
-    fn copy(&self, path: &Path, name: &str, keyring: &Keyring) -> Result<Head> {
+    /// Replaces a file by a new one, with room for more slots. Returns the old slots, too.
+    fn copy(
+        &self,
+        path: &Path,
+        name: &str,
+        keyring: &Keyring,
+        secrets: &Secrets,
+        before: &[Slot],
+    ) -> Result<(Head, Vec<Slot>)> {
         let failed = |error| Failure::file(&error, name, name);
         let cannot = |error| Failure::io("read", name, &error);
-        let before = fs::metadata(path).map_err(cannot)?;
-        let dated = |target: Target| before.modified().into_iter().fold(target, Target::modified);
-        // It locks the file, so that nobody changes the slots meanwhile.
-        let output = Output::open_as(Some(path), true, Access::Usual, &[], dated)?;
-        let file = File::open(path).map_err(cannot)?;
-        let rewrap = Rewrap::new(&file, keyring, &self.limits).map_err(failed)?;
-        let slots = self.slots(&rewrap, keyring).map_err(failed)?;
-        let head = rewrap.copy(slots, &file, output.writer()).map_err(failed)?;
-        if !is_unchanged(&before, &fs::metadata(path).map_err(cannot)?) {
+        let state = fs::metadata(path).map_err(cannot)?;
+        let output = Output::instead_of(path, state.modified().ok())?;
+        let opened; // without locks
+        let file = match output.replaced() {
+            Some(file) => file,
+            None => {
+                opened = File::open(path).map_err(cannot)?;
+                &opened
+            }
+        };
+        let rewrap = Rewrap::new(file, keyring, &self.limits).map_err(failed)?;
+        let old = rewrap.slots().to_vec();
+        let slots = self.slots(&rewrap, keyring, secrets, before).map_err(failed)?;
+        let head = rewrap.copy(slots, file, output.writer()).map_err(failed)?;
+        // The lock may be on a file that another command has replaced before.
+        if !is_unchanged(&state, &fs::metadata(path).map_err(cannot)?) {
             return Err(Failure::new(format!("{name} was changed by another program"))
                 .hint("run the command again"));
         }
-        drop(file);
-        output.commit(false).map(|()| head)
+        output.commit(false).map(|()| (head, old))
     }
 }
 
-/// Names the kinds of those slots that are not among the others.
-fn named(slots: &[&Slot], others: &[&Slot]) -> String {
-    let named = slots.iter().filter(|slot| !others.contains(slot)).map(|slot| match slot.kind() {
+/// Names the kinds of some of these slots.
+fn named(slots: &[&Slot], is_meant: impl Fn(&&Slot) -> bool) -> String {
+    let named = slots.iter().filter(|slot| is_meant(slot)).map(|slot| match slot.kind() {
         SlotKind::Passphrase(_) => "passphrase".into(),
         _ => text_of_slot(slot),
     });

@@ -275,6 +275,16 @@ impl Ring {
         self.fitting(sealed).map(|source| source.secret()?.keyring(place.as_deref())).collect()
     }
 
+    /// What the secrets given for a file open, each by itself, but for those that the user may have
+    /// to be asked for.
+    pub fn given_keyrings(&mut self, sealed: &Sealed<'_>) -> Vec<Keyring> {
+        let place = self.place.clone();
+        self.fitting(sealed)
+            .filter_map(|source| (!source.may_ask()).then_some(source))
+            .filter_map(|source| source.secret().ok()?.keyring(place.as_deref()).ok())
+            .collect()
+    }
+
     /// Moves those secrets for a file to the end that the user may have to be asked for.
     fn ask_last(&mut self, sealed: &Sealed<'_>) {
         if self.fitting(sealed).nth(1).is_none() {

@@ -6,9 +6,9 @@ use std::path::Path;
 use palladion_file::Decryptor;
 
 use crate::args::VerifyArgs;
-use crate::failure::{Failure, Result, for_each, quoted};
+use crate::failure::{Failure, Result, for_each, note};
 use crate::input::{Input, check_one_of};
-use crate::naming::{encrypted_files, place_of};
+use crate::naming::encrypted_files;
 use crate::progress::{Progress, label};
 use crate::ring::Ring;
 use crate::sealed::Sealed;
@@ -21,21 +21,17 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
     let mut ring = Ring::open(&args.ring.given(), args.reads_standard_input(), limits, place)?;
     let standard_input = [Path::new("-").to_path_buf()];
     let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
-    let files = match args.recursive {
-        true => encrypted_files(files),
-        false => files.iter().map(|path| Ok((path.clone(), None))).collect(),
-    };
+    let files = encrypted_files(files, args.recursive, args.bind_to_path);
     let count = files.len();
-    for_each(files.into_iter().enumerate(), |(at, file)| {
-        let (path, within) = file?;
+    let (mut intact, mut slots) = (0, 0);
+    let result = for_each(files.into_iter().enumerate(), |(at, file)| {
+        let (path, place) = file?;
         if args.bind_to_path {
-            let within = within.ok_or_else(|| {
-                let message = format!("{} is not a directory", quoted(&path));
-                Failure::usage(message).hint("for a file, use --bind TEXT, with its path")
-            })?;
-            ring.place = Some(place_of(&within)?);
+            ring.place = place;
         }
-        let checked = verify(args, &mut ring, &path, &label(Some(&path), at, count));
+        let label = label(Some(&path), at, count);
+        let checked = verify(args, &mut ring, &path, &label, &mut slots);
+        intact += usize::from(checked.is_ok());
         let verdict = match &checked {
             Ok(()) => Verdict::Ok,
             // It says nothing about this file.
@@ -45,10 +41,21 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
         };
         let name = path.as_os_str().as_encoded_bytes();
         verdict.print(name).map_err(Failure::of_all_files).and(checked)
-    })
+    });
+    if args.recursive {
+        note(&format!("note: complete and unchanged: {intact} of {count}"));
+    }
+    result
 }
 
-fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Result<()> {
+/// `slots` counts the files with key slots.
+fn verify(
+    args: &VerifyArgs,
+    ring: &mut Ring,
+    path: &Path,
+    label: &str,
+    slots: &mut usize,
+) -> Result<()> {
     check_one_of(args.files.len(), Some(path))?;
     let input = Input::open_as("use --recursive, or name the files in it", Some(path))?;
     input.begin();
@@ -66,7 +73,10 @@ fn verify(args: &VerifyArgs, ring: &mut Ring, path: &Path, label: &str) -> Resul
         let start = sealed.start(secret, &args.ring.kdf_limits());
         decryptor.run(start.chain(input.reader()), io::sink())
     })?;
-    sealed.note_slots(ring.opened);
+    *slots += usize::from(sealed.head.is_some());
+    if !args.recursive || *slots == 1 {
+        sealed.note_slots(ring.opened);
+    }
     match sealed.check_copies(summary.spare, &input) {
         Some(problem) => Err(Failure::damaged(problem).hint(format!(
             "its data is complete and unchanged; {}",

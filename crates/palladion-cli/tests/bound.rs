@@ -146,7 +146,7 @@ fn what_is_bound_otherwise_is_not_up_to_date() {
 
     assert_eq!(ends(&bench, &all, 0, "note: encrypted: 2", ""), 1);
     bench.write("tree/new", "new");
-    let kept = "note: encrypted: 1, kept because the output is not bound: 2";
+    let kept = "note: encrypted: 1, kept because the output is for another key or place: 2";
     assert_eq!(ends(&bench, &bound, 2, kept, not), 2);
     let counts = "note: encrypted: 2, up to date: 1";
     ends(&bench, &joined(&[&bound, &["--force"]]), 0, counts, "");
@@ -158,7 +158,7 @@ fn what_is_bound_otherwise_is_not_up_to_date() {
     ends(&bench, &again, 0, "note: decrypted: 0, up to date: 3", "");
 
     // The reverse, and a file with key slots.
-    let kept = "note: encrypted: 0, kept because the output is bound: 3";
+    let kept = "note: encrypted: 0, kept because the output is for another key or place: 3";
     assert_eq!(ends(&bench, &all, 2, kept, is), 3);
     bench.ok(&joined(&[&["encrypt", "-k", "key", "--slots", "in"], &["-q", "--bind", "here"]]));
     let one = ["encrypt", "-k", "key", "--skip-existing", "in"];
@@ -199,19 +199,18 @@ fn each_file_of_a_directory_has_its_own_place() {
     let again = ["encrypt", "-k", "key", "--recursive", "tree", "-o", "sealed", "--skip-existing"];
     let counts = "note: encrypted: 0, up to date: 4";
     ends(&bench, &joined(&[&again, &["--bind-to-path"]]), 0, counts, "");
-    let counts = "note: encrypted: 0, kept because the output is bound: 4";
+    let counts = "note: encrypted: 0, kept because the output is for another key or place: 4";
     ends(&bench, &again, 2, counts, "");
 
-    // With key slots, through -d, and beside the inputs, of several directories.
+    // With key slots, through -d, and beside the inputs.
     let slots = joined(&[&again[..7], &["--force", "--slots", "--bind-to-path"]]);
     ends(&bench, &slots, 0, "note: encrypted: 4", "");
     let args = joined(&[&["encrypt", "-d", "-f"], &BACK[1..]]);
     ends(&bench, &args, 0, "note: decrypted: 4, with key slots: 4", "");
-    let both = ["encrypt", "-qk", "key", "--rm", "--recursive", "tree", "back", "--bind-to-path"];
-    bench.ok(&both);
-    bench.ok(&["verify", "-k", "key", "--bind", "one.pld", "tree/one.pld", "back/one.pld"]);
-    let both = ["decrypt", "-qk", "key", "--rm", "--recursive", "back/.", "tree", "--bind-to-path"];
-    bench.ok(&both);
+    let beside = ["-qk", "key", "--rm", "--recursive", "back/.", "--bind-to-path"];
+    bench.ok(&joined(&[&["encrypt"], &beside]));
+    bench.ok(&["verify", "-k", "key", "--bind", "one.pld", "back/one.pld"]);
+    bench.ok(&joined(&[&["decrypt"], &beside]));
 
     #[cfg(unix)]
     {
@@ -268,19 +267,88 @@ fn only_directories_have_paths_of_their_own() {
     }
     let both = ["encrypt", "-k", "key", "--recursive", "tree", "--bind-to-path", "--bind", "here"];
     bench.fails(&both, 2, "cannot be used with");
+    bench.fails("encrypt -k key --recursive tree -o -", 2, "--recursive cannot write to a stream");
+    // Files of two directories could have the same place.
+    for args in ["encrypt", "decrypt", "verify", "rewrap --to-key=key"] {
+        let args = format!("{args} -k key --recursive tree ./tree --bind-to-path");
+        bench.fails(&args, 2, "--bind-to-path takes one directory");
+    }
+}
+
+#[test]
+fn keys_of_whole_directories() {
+    let bench = bound_to_paths();
+    bench.ok("encrypt -qfk key --slots --recursive tree -o sealed --bind-to-path");
+    let rewrap = "rewrap -k key -k bob --to-key bob --recursive sealed";
+    bench.fails(rewrap, 3, "is bound to a place");
+    bench.says(&format!("{rewrap} --bind-to-path"));
+    bench.ok("verify -qk bob --recursive sealed --bind-to-path");
+    // Once more, with a slot that is there, and with one that has no room.
+    let said = bench.says(&format!("{rewrap} --bind-to-path"));
+    assert_eq!(said.matches("no slot was added or removed").count(), 4, "{said}");
+    let mut many = format!("{rewrap} --bind-to-path");
+    for number in 0..45 {
+        bench.ok(&format!("keygen -o key{number}"));
+        many += &format!(" --to-key=key{number}");
+    }
+    bench.says(&many);
+    bench.ok("verify -qk key44 --recursive sealed --bind-to-path");
+}
+
+/// A file that nobody could open as expected is not taken for done.
+#[test]
+fn what_opens_otherwise_is_not_up_to_date() {
+    let bench = bound_to_paths();
+    let again = ["encrypt", "--recursive", "tree", "-o", "sealed", "--skip-existing"];
+    let run = |key, more: &[&'static str], status, last: &str, says: &str| {
+        let args = joined(&[&again, &["--bind-to-path", "-k", key], more]);
+        ends(&bench, &args, status, last, says)
+    };
+    let kept = |count| {
+        let kept = format!("kept because the output is for another key or place: {count}");
+        let up_to_date = if count == 1 { "up to date: 3, " } else { "" };
+        format!("note: encrypted: 0, {up_to_date}{kept}")
+    };
+    let key = "does not open with this key and was kept; --force replaces it";
+    assert_eq!(run("bob", &[], 2, &kept(4), key), 4);
+    let place = "is bound to another place and was kept; --force replaces it";
+    std::fs::rename(bench.path("sealed/one.pld"), bench.path("sealed/three.pld")).unwrap();
+    std::fs::rename(bench.path("tree/one"), bench.path("tree/three")).unwrap();
+    assert_eq!(run("key", &[], 2, &kept(1), place), 1);
+    run("key", &["--force"], 0, "note: encrypted: 1, up to date: 3", "");
+    run("bob", &["--force", "--slots"], 0, "note: encrypted: 4", "");
+    run("bob", &[], 0, "note: encrypted: 0, up to date: 4", "");
+    assert_eq!(run("key", &[], 2, &kept(4), key), 4);
+    let sealed = bench.path("sealed/two.pld");
+    let date = sealed.metadata().unwrap().modified().unwrap();
+    bench.flip("sealed/two.pld", 300);
+    bench.flip("sealed/two.pld", std::fs::metadata(&sealed).unwrap().len() as usize - 300);
+    std::fs::File::options().write(true).open(&sealed).unwrap().set_modified(date).unwrap();
+    run("bob", &[], 0, "note: encrypted: 1, up to date: 3", "");
+    // With a passphrase, which would take long to try.
+    let words = ["--passphrase-file", "words", "--kdf-memory=64K", "--kdf-passes=1"];
+    bench.private("words", "words");
+    let args = ["encrypt", "--recursive", "tree", "-o", "new", "--skip-existing"];
+    ends(&bench, &joined(&[&args, &words]), 0, "note: encrypted: 4", "");
+    ends(&bench, &joined(&[&args, &words]), 0, "note: encrypted: 0, up to date: 4", "");
+    let how = "is encrypted with a passphrase and was kept";
+    assert_eq!(ends(&bench, &joined(&[&args, &["-kkey"]]), 2, &kept(4), how), 4);
 }
 
 #[test]
 fn whole_directories_are_verified() {
     let bench = bound_to_paths();
     let verify = "verify -k key --recursive sealed";
-    let shown = bench.shows(&format!("{verify} --bind-to-path"));
+    let run = bench.run(&format!("{verify} --bind-to-path"));
+    assert_eq!(run.stderr, "note: complete and unchanged: 4 of 4\n");
+    let shown = String::from_utf8(run.stdout).unwrap();
     assert_eq!(shown.lines().filter(|line| line.ends_with(".pld: OK")).count(), 4, "{shown}");
     assert_eq!(bench.run(verify).status.code(), Some(3));
     std::fs::rename(bench.path("sealed/two.pld"), bench.path("sealed/three.pld")).unwrap();
     let run = bench.run(&format!("{verify} --bind-to-path"));
     assert_eq!(run.status.code(), Some(4), "{run:?}");
     assert!(run.stderr.contains("three.pld\": the file is bound to another place"), "{run:?}");
+    assert!(run.stderr.contains("name the directory that was encrypted"), "{run:?}");
     for (args, message) in [
         ("verify -k key --recursive tree", "no file in \"tree\" ends in .pld"),
         ("verify -k key --recursive --bind-to-path in", "\"in\" is not a directory"),

@@ -318,6 +318,29 @@ fn closed_standard_streams() {
     assert!(bench.read("out") == bench.read("in"));
 }
 
+/// Whoever can encrypt for the user could send anything to the terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_terminal_shows() {
+    let bench = Bench::new();
+    for (text, is_shown) in [
+        ("Grüße\tan\r\nalle\n", true),
+        ("\u{1b}[2J", false),
+        ("\u{9b}2J", false),
+        ("nul\0", false),
+        ("\x7f", false),
+    ] {
+        bench.write("in", text);
+        bench.ok("encrypt -qfk key in");
+        let script = "\"$P\" decrypt -k key < in.pld; echo \"status $?\"";
+        let shown = at_a_terminal(&bench, script, &[]);
+        assert_eq!(shown.contains("status 0"), is_shown, "{text:?}: {shown:?}");
+        assert_eq!(shown.contains("refusing to write binary data to a terminal"), !is_shown);
+        let script = "\"$P\" decrypt -k key -o - < in.pld; echo \"status $?\"";
+        assert!(at_a_terminal(&bench, script, &[]).contains("status 0"), "{text:?}");
+    }
+}
+
 /// Runs a script at a terminal, and types each text as soon as the prompt before it appears.
 #[cfg(target_os = "linux")]
 pub fn at_a_terminal(bench: &Bench, script: &str, dialog: &[(&str, &str)]) -> String {

@@ -53,6 +53,22 @@ fn signals() {
     }
 }
 
+/// Both copies of the slots are written, or none.
+#[test]
+fn a_signal_while_slots_are_written() {
+    let bench = Bench::new();
+    bench.write("in", "secret");
+    bench.ok("keygen -o eve");
+    bench.ok("encrypt --slots -k key in");
+    for round in 0..30 {
+        let child = bench.spawn("rewrap -q -k key -k eve --to-key key --to-key eve --only in.pld");
+        std::thread::sleep(Duration::from_micros(300 * round));
+        kill(&child, "-INT");
+        finish(child);
+        bench.ok("slots in.pld");
+    }
+}
+
 #[test]
 fn a_signal_between_files() {
     let bench = Bench::new();

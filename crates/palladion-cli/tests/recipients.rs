@@ -117,6 +117,11 @@ fn the_default_identity() {
     bench.write("own.pub", &run.stdout);
     bench.ok("encrypt -R own.pub in");
     assert_eq!(bench.ok("recipient"), run.stdout);
+    // Not that of what standard input may have been meant to be.
+    let asked = bench.sh("\"$P\" recipient < bob");
+    assert_eq!((asked.status.code(), asked.stdout.len()), (Some(2), 0), "{asked:?}");
+    assert!(asked.stderr.contains("use palladion recipient -"), "{asked:?}");
+    assert_eq!(bench.sh("\"$P\" recipient - < bob").stdout, bench.read("bob.pub"));
     assert_eq!(bench.ok("decrypt -q -o - in.pld"), b"a text");
     let stderr = bench.fails("keygen --identity", 1, "already exists");
     assert!(stderr.contains("palladion recipient prints"), "{stderr}");
@@ -202,7 +207,7 @@ fn changed_recipients() {
     // Someone who also has the new identity is not locked out.
     let message = "none of the secrets that open the files now";
     bench.fails(&format!("rewrap -i bob {to_pq}"), 2, message);
-    bench.says(&format!("rewrap -i bob -i pq {to_pq}"));
+    bench.says(&format!("rewrap --only -i bob -i pq {to_pq}"));
     assert_eq!(openers(&bench), ["pq"]);
     bench.says(&format!("rewrap -ipq --to-key=key --to-recipient {bob} -f in.pld"));
     assert_eq!(openers(&bench), ["bob", "key"]);

@@ -324,6 +324,35 @@ fn listed() {
     }
 }
 
+/// Slots of others stay, whose secrets the user need not know.
+#[test]
+fn own_slots_are_replaced() {
+    let bench = bench();
+    let slots = |bench: &Bench| slots(bench, "in.pld").matches("\nslot ").count();
+    let said = bench.says("rewrap --key=bob --key=eve --to-key=eve in.pld");
+    let changes = "removed: key; added: key; kept: key, passphrase\n";
+    assert!(said.starts_with(&format!("note: \"in.pld\": {changes}")), "{said}");
+    assert_eq!(who_opens(&bench), [true, false, true, true]);
+    // What was done once is not done again, and a given secret without a slot changes nothing.
+    for given in ["--key=eve", "--key=bob --key=eve"] {
+        let said = bench.says(&format!("rewrap {given} --to-key=eve in.pld"));
+        assert!(said.contains("no slot was added or removed"), "{said}");
+        assert_eq!((who_opens(&bench), slots(&bench)), ([true, false, true, true], 3));
+    }
+    // All that the secrets given open, and not only the first.
+    let given = "--passphrase-file=passphrase --key=key --key=bob";
+    let said = bench.says(&format!("rewrap {given} --to-key=bob in.pld"));
+    assert!(said.contains("removed: key, passphrase; added: key; kept: key\n"), "{said}");
+    assert!(said.contains("no passphrase opens it any longer"), "{said}");
+    assert_eq!((who_opens(&bench), slots(&bench)), ([false, true, true, false], 2));
+    let to = format!("--to-recipient={}", recipient(&bench));
+    bench.says(&["rewrap", "-q", "--key=bob", "-iid", &to, "in.pld"]);
+    let said = bench.says(&["rewrap", "-iid", &to, "in.pld"]);
+    let age = "age (X25519)";
+    assert!(said.contains(&format!("removed: {age}; added: {age}; kept: key\n")), "{said}");
+    assert_eq!((who_opens(&bench), slots(&bench)), ([false, false, true, false], 2));
+}
+
 #[test]
 fn exactly_the_new_slots() {
     let bench = bench();
@@ -336,10 +365,12 @@ fn exactly_the_new_slots() {
         assert_eq!(who_opens(&bench), [true; 4]);
         assert!(!slots(&bench, "in.pld").contains("slot 5"));
     }
-    for (sequence, removed) in [(4, "key, key, passphrase, key"), (5, "key")] {
-        let said = bench.says("rewrap --key=bob --key=eve --to-key=eve in.pld");
+    let removed = "removed: key, key, passphrase, key; added: key";
+    let none = "removed: key; added: key";
+    for (sequence, removed) in [(4, removed), (5, none)] {
+        let said = bench.says("rewrap --only --key=bob --key=eve --to-key=eve in.pld");
         assert!(said.contains("to lock someone out, encrypt again"), "{said}");
-        let changes = format!("note: \"in.pld\": removed: {removed}; added: key\n");
+        let changes = format!("note: \"in.pld\": {removed}\n");
         assert!(said.contains(&changes), "{said}");
         assert_eq!(who_opens(&bench), [false, false, true, false]);
         assert!(slots(&bench, "in.pld").contains(&format!("sequence:    {sequence}\n")));
@@ -424,7 +455,7 @@ fn secrets_given_twice() {
     assert!(bench.says(&args).starts_with(twice));
     assert!(slots(&bench, "in.pld").contains("slot 3:      passphrase"));
     assert!(!slots(&bench, "in.pld").contains("slot 4"));
-    let said = bench.says("rewrap -kkey --to-key=key --to-key=copy in.pld");
+    let said = bench.says("rewrap --only -kkey --to-key=key --to-key=copy in.pld");
     assert!(said.contains(twice) && !slots(&bench, "in.pld").contains("slot 2"), "{said}");
     assert!(bench.says("encrypt -fkkey -kcopy in").starts_with(twice));
     bench.fails("slots in.pld", 1, "has no key slots");
@@ -486,7 +517,7 @@ fn nobody_locks_himself_out() {
     let mut command = bench.command("rewrap -q --key=bob --to-key=eve in.pld");
     assert!(command.env("PALLADION_KEY_FILE", "eve").status().unwrap().success());
     bench.says("rewrap --force --key=eve --to-key=bob in.pld");
-    assert_eq!(who_opens(&bench), [false, true, false, false]);
+    assert_eq!(who_opens(&bench), [true, true, false, true]);
 }
 
 #[test]
@@ -530,7 +561,7 @@ fn data_after_the_end() {
 fn an_interrupted_change() {
     let bench = bench();
     let old = bench.read("in.pld");
-    bench.says("rewrap -fq --key=bob --to-key=eve in.pld");
+    bench.says("rewrap -fq --only --key=bob --to-key=eve in.pld");
     // Only the second copy was written.
     let new = bench.read("in.pld");
     bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
@@ -653,7 +684,7 @@ fn two_files_of_different_kinds() {
 fn both_copies_of_an_interrupted_change() {
     let bench = bench();
     let old = bench.read("in.pld");
-    bench.says(&["rewrap", "-fq", "--key=bob", "--to-key=eve", "in.pld"]);
+    bench.says("rewrap -fq --only --key=bob --to-key=eve in.pld");
     let new = bench.read("in.pld");
     let interrupted = || bench.write("in.pld", [&old[..4096], &new[4096..]].concat());
     interrupted();

@@ -297,6 +297,24 @@ impl Target {
         self
     }
 
+    /// Keeps other programs that do the same from replacing a file, and from changing it if they
+    /// lock it first, until this output has its name. For outputs that are made from the file that
+    /// they replace. [`Output::replaced`] returns that file, which nobody else can read on Windows
+    /// meanwhile. Without effect if there is no file yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Cause::InUse`] if another program has locked it.
+    pub fn alone(self) -> Result<Self> {
+        if let Found::File { lock: Some(file), .. } = &self.found {
+            let _ = file.unlock(); // Windows turns no shared lock into another
+            if let Err(TryLockError::WouldBlock) = file.try_lock() {
+                return Err(Cause::InUse.of(&self.path));
+            }
+        }
+        Ok(self)
+    }
+
     /// Opens what is written directly, or creates the temporary file.
     pub fn open(self) -> Result<Output> {
         let Self { path, folder, replace, access, found, sources, modified } = self;
@@ -405,6 +423,11 @@ impl Output {
     /// Returns where to write. A new file can be read, too.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Returns the file that it will replace, open for reading, if it could be locked.
+    pub fn replaced(&self) -> Option<&File> {
+        self.new.as_ref()?.lock.as_ref()
     }
 
     /// Returns whether it is written directly: it has no name to get at the end.

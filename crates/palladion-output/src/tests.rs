@@ -1,4 +1,4 @@
-use std::io::Write;
+use std::io::{Read, Write};
 #[cfg(unix)]
 use std::os::unix::fs::symlink;
 
@@ -18,6 +18,33 @@ fn names(folder: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Two programs that make a new file from an old one: the second would undo what the first did.
+#[test]
+fn one_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file");
+    fs::write(&path, "old").unwrap();
+    let check = || Target::check(&path, true, Access::Usual, &[]);
+    let alone = || check().and_then(Target::alone);
+    let output = alone().unwrap().open().unwrap();
+    // Neither like this one nor as usual.
+    for other in [alone(), check()] {
+        assert!(matches!(other.unwrap_err().cause, Cause::InUse));
+    }
+    let mut old = String::new();
+    output.replaced().unwrap().read_to_string(&mut old).unwrap();
+    write(&output, &(old + " and new"));
+    output.commit().unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old and new");
+    // Nor while others may be about to replace it.
+    let other = check().unwrap();
+    assert!(matches!(alone().unwrap_err().cause, Cause::InUse));
+    drop(other);
+    assert!(alone().unwrap().open().unwrap().replaced().is_some());
+    let new = Target::check(&dir.path().join("new"), true, Access::Usual, &[]).unwrap();
+    assert!(new.alone().unwrap().open().unwrap().replaced().is_none());
 }
 
 #[test]

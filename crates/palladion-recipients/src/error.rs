@@ -61,6 +61,7 @@ impl Error {
                 "name only recipients that begin with age1pq1, or only others; keys and \
                  passphrases may join both"
             }
+            Self::InvalidAgeFile(_) => "if it is damaged, use another copy of it",
             Self::TooCostly { .. } => "if you trust the identity file, allow more memory",
             _ => return None,
         })
