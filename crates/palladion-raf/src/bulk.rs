@@ -1,4 +1,5 @@
-//! Runs of whole chunks: in groups, several at a time if there are threads.
+//! Runs of whole chunks: in groups, several at a time if there are threads. Storages are `dyn` here,
+//! so that nothing of this, with all of rayon, is compiled anew for each type of storage.
 
 use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};
@@ -75,22 +76,35 @@ fn pool() -> Option<&'static rayon::ThreadPool> {
 pub(crate) struct Rooms(Mutex<Vec<Buffer>>);
 
 impl Rooms {
-    /// Lends a buffer for this many records of a file.
-    pub(crate) fn with_buffer<R>(
-        &self,
-        info: &Info,
-        records: usize,
-        work: impl FnOnce(&mut [u8]) -> Result<R>,
-    ) -> Result<R> {
+    /// Lends memory for this many records of a file.
+    pub(crate) fn lend(&self, info: &Info, records: usize) -> Result<Room<'_>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let len = records * info.record_len();
-        let mut room = match kept {
-            Some(room) if room.len() >= len => room,
+        let buffer = match kept {
+            Some(buffer) if buffer.len() >= len => buffer,
             _ => info.buffer(records)?,
         };
-        let result = work(&mut room[..len]);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(room);
-        result
+        Ok(Room { buffer: Some(buffer), len, rooms: self })
+    }
+}
+
+/// Lent memory, which goes back when it is dropped.
+pub(crate) struct Room<'a> {
+    buffer: Option<Buffer>,
+    len: usize,
+    rooms: &'a Rooms,
+}
+
+impl Room<'_> {
+    pub(crate) fn records(&mut self) -> &mut [u8] {
+        let buffer = self.buffer.as_mut().expect("it goes back at the end");
+        &mut buffer[..self.len]
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        self.rooms.0.lock().unwrap_or_else(PoisonError::into_inner).extend(self.buffer.take());
     }
 }
 
@@ -117,9 +131,9 @@ impl Run<'_> {
     }
 
     /// Reads chunks, from `first` on, into a buffer whose length is a multiple of theirs.
-    pub(crate) fn read<S: Storage>(
+    pub(crate) fn read(
         &self,
-        place: &Place<S>,
+        place: &Place<dyn Storage + '_>,
         first: u64,
         buf: &mut [u8],
     ) -> Result<()> {
@@ -128,10 +142,10 @@ impl Run<'_> {
         let at_once = place.shared(|shared| {
             let groups = buf.chunks_mut(group * chunk).zip((first..).step_by(group)).collect();
             for_each(groups, |(messages, first)| {
-                rooms.with_buffer(info, messages.len() / chunk, |records| {
-                    shared.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
-                    keys.open_all(info, first, records, messages)
-                })
+                let mut room = rooms.lend(info, messages.len() / chunk)?;
+                let records = room.records();
+                shared.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
+                keys.open_all(info, first, records, messages)
             })
         });
         if let Some(read) = at_once {
@@ -139,25 +153,25 @@ impl Run<'_> {
         }
         let windows = buf.chunks_mut(self.window() * chunk).zip((first..).step_by(self.window()));
         for (messages, first) in windows {
-            rooms.with_buffer(info, messages.len() / chunk, |records| {
-                place.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
-                let groups = messages.chunks_mut(group * chunk).zip(records.chunks(group * record));
-                for_each(
-                    groups.zip((first..).step_by(group)).collect(),
-                    |((messages, records), first)| keys.open_all(info, first, records, messages),
-                )
-            })?;
+            let mut room = rooms.lend(info, messages.len() / chunk)?;
+            let records = room.records();
+            place.read_at(records, info.offset(first)?).map_err(|e| missing(first, e))?;
+            let groups = messages.chunks_mut(group * chunk).zip(records.chunks(group * record));
+            for_each(
+                groups.zip((first..).step_by(group)).collect(),
+                |((messages, records), first)| keys.open_all(info, first, records, messages),
+            )?;
         }
         Ok(())
     }
 
     /// Writes chunks, from `first` on. `random` is asked for all nonces of a window at once.
-    pub(crate) fn write<S: Storage>(
+    pub(crate) fn write(
         &self,
-        storage: &mut S,
+        storage: &mut dyn Storage,
         first: u64,
         data: &[u8],
-        mut random: impl FnMut(&mut [u8]) -> Result<()>,
+        random: &mut dyn FnMut(&mut [u8]) -> Result<()>,
     ) -> Result<()> {
         let (chunk, group, record) = (self.chunk(), self.group(), self.info.record_len());
         let nonce = self.info.algorithm.key_len();
@@ -178,21 +192,19 @@ impl Run<'_> {
             let groups = groups.zip(nonces.chunks(group * nonce));
             if let Some(shared) = storage.shared() {
                 for_each(groups.collect(), |((messages, first), nonces)| {
-                    rooms.with_buffer(info, messages.len() / chunk, |records| {
-                        seal(messages, first, nonces, records)?;
-                        Ok(shared.write_at(records, info.offset(first)?)?)
-                    })
+                    let mut room = rooms.lend(info, messages.len() / chunk)?;
+                    let records = room.records();
+                    seal(messages, first, nonces, records)?;
+                    Ok(shared.write_at(records, info.offset(first)?)?)
                 })?;
             } else {
-                rooms.with_buffer(info, messages.len() / chunk, |records| {
-                    for_each(
-                        groups.zip(records.chunks_mut(group * record)).collect(),
-                        |(((messages, first), nonces), records)| {
-                            seal(messages, first, nonces, records)
-                        },
-                    )?;
-                    Ok(storage.write_at(records, info.offset(first)?)?)
-                })?;
+                let mut room = rooms.lend(info, messages.len() / chunk)?;
+                let records = room.records();
+                for_each(
+                    groups.zip(records.chunks_mut(group * record)).collect(),
+                    |(((messages, first), nonces), records)| seal(messages, first, nonces, records),
+                )?;
+                storage.write_at(records, info.offset(first)?)?;
             }
         }
         Ok(())

@@ -848,7 +848,7 @@ impl<S: Storage, E: Environment> Raf<S, E> {
     /// once, and that of the file if not.
     fn with_record<T>(&self, info: &Info, work: impl FnOnce(&mut [u8]) -> Result<T>) -> Result<T> {
         if E::BULK {
-            self.rooms.with_buffer(info, 1, work)
+            work(self.rooms.lend(info, 1)?.records())
         } else {
             work(record_mut(info, &mut *get(&self.record)))
         }
@@ -1125,8 +1125,8 @@ impl<S: Storage, E: Environment> Raf<S, E> {
                 tree.set(chunk, data)?;
             }
         }
-        let random = |bytes: &mut [u8]| environment.random(bytes).map_err(Error::NoRandomness);
-        Run { info: &info, keys, rooms }.write(storage.get_mut(), first, data, random)
+        let mut random = |bytes: &mut [u8]| environment.random(bytes).map_err(Error::NoRandomness);
+        Run { info: &info, keys, rooms }.write(storage.get_mut(), first, data, &mut random)
     }
 
     /// The message of the record in memory.

@@ -249,19 +249,21 @@ fn check_access(file: &File, to_write: bool) -> io::Result<()> {
 }
 
 /// A storage that several threads may read: at once if it allows that, and in turn if not.
-pub(crate) struct Place<S>(RwLock<S>);
+pub(crate) struct Place<S: ?Sized>(RwLock<S>);
 
 impl<S: Storage> Place<S> {
     pub(crate) fn new(storage: S) -> Self {
         Self(RwLock::new(storage))
     }
 
-    pub(crate) fn get_mut(&mut self) -> &mut S {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn into_inner(self) -> S {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Storage + ?Sized> Place<S> {
+    pub(crate) fn get_mut(&mut self) -> &mut S {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Works with the storage if several threads can use it at once. For such a storage, nobody
