@@ -200,7 +200,10 @@ class TooCostlyError(FileError):
 
 
 class BoundError(FileError):
-    """The file is bound to a place, and ``bind`` was not given."""
+    """The file is bound to a place, and ``bind`` was not given.
+
+    ``palladion encrypt --bind-to-path`` binds to paths such as ``"2026/january.txt.pld"``.
+    """
 
 
 class NotBoundError(FileError):
