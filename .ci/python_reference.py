@@ -15,6 +15,7 @@ MODULES = {
     "palladion.columns": ["columns.py"],
     "palladion.fsspec": ["fsspec.py"],
 }
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def markdown(node):
@@ -36,7 +37,8 @@ def signatures(name, functions, constants):
                 del place[0]
         made = function.name in ("__init__", "__new__")
         result = f" -> {ast.unparse(result)}" if result and not made else ""
-        text = f"{name}({ast.unparse(arguments)}){result}"
+        waits = "async " if isinstance(function, ast.AsyncFunctionDef) else ""
+        text = f"{waits}{name}({ast.unparse(arguments)}){result}"
         if "property" in map(ast.unparse, function.decorator_list):
             text = name + result.replace(" ->", ":")
         text = re.sub(r"\b_[A-Z_]+\b", lambda match: constants.get(match[0], match[0]), text)
@@ -53,12 +55,12 @@ def entry(level, name, lines, *texts):
 def described(name, nodes, source, constants):
     """Yields the entries of a class and its members, or of a function."""
     node = nodes[0]
-    if isinstance(node, ast.FunctionDef):
+    if isinstance(node, FUNCTIONS):
         yield entry(3, name, signatures(name, nodes, constants), *map(markdown, nodes))
         return
     members = {}
     for each in node.body:
-        if isinstance(each, ast.FunctionDef):
+        if isinstance(each, FUNCTIONS):
             members.setdefault(each.name, []).append(each)
     made = [] if name.endswith("Error") else members.get("__init__", members.get("__new__", []))
     bases = ", ".join(each for each in map(ast.unparse, node.bases) if each[0] != "_")
@@ -91,7 +93,7 @@ def page():
             if file == files[0]:
                 parts += [f"## {module}", markdown(tree)]
             for node in tree.body:
-                if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
                     found.setdefault(node.name, ([], source))[0].append(node)
                 elif isinstance(node, ast.Assign):
                     name = ast.unparse(node.targets[0])

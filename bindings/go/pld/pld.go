@@ -94,6 +94,7 @@ var (
 	ErrKeySlots = fmt.Errorf("%w: the file has key slots, so everyone who can open it may have "+
 		"written it: to open it, use pld.Slots", ErrUnsupportedHeader)
 	// ErrBound is the error for a file that is bound to a place, if the secret is not: see [Bind].
+	// The command's --bind-to-path binds to paths such as "2026/january.txt.pld".
 	ErrBound = errors.New("pld: the file is bound to a place, and none was given: use pld.Bind")
 	// ErrNotBound is the error for a file that is not bound to a place, if the secret is.
 	ErrNotBound = errors.New("pld: the file is not bound to a place, but one was given")

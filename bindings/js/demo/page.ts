@@ -5,7 +5,7 @@ import { isEasy } from './easy.js';
 import { type Chosen, fromDrop, fromList, isSealed } from './files.js';
 import { deleteLeftovers, FolderFile, type Output, room, save, Sink } from './sink.js';
 import {
-    command, count, resultName, savedName, sentence, shown, size, spoken, timeLeft,
+    command, count, EACH_BOUND, resultName, savedName, sentence, shown, size, spoken, timeLeft,
 } from './words.js';
 
 const core = (globalThis as unknown as { core: Core }).core;
@@ -144,7 +144,7 @@ async function choose(chosen: Chosen[]): Promise<void> {
                 : open
                   ? 'an encrypted file, to be decrypted'
                   : 'to be encrypted';
-        announce(`${names()}: ${what}.`);
+        announce(`${names()}: ${what}. ${element('mode-said').textContent}`);
     } catch (error) {
         if (files === chosen) fail(core.toFailure(error));
     } finally {
@@ -701,8 +701,14 @@ async function start(): Promise<void> {
         working.hidden = true;
     }
     form.hidden = false;
-    const hint = failure.hint === undefined ? '' : `${sentence(failure.hint)} `;
-    fail({ ...failure, hint: `${hint}Nothing was saved.` });
+    const hints = [failure.hint ?? '', eachBound(failed, chosen), 'Nothing was saved'];
+    fail({ ...failure, hint: hints.filter(Boolean).map(sentence).join(' ') });
+}
+
+/** What to do if each of several files may be bound to another place. */
+function eachBound(failed: Failed[], chosen: Chosen[]): string {
+    const bound = failed.some(({ failure: { code } }) => ['BOUND', 'WRONG_PLACE'].includes(code));
+    return chosen.length > 1 && bound ? EACH_BOUND : '';
 }
 
 /** Goes back to the form and says why. */
@@ -782,6 +788,7 @@ function finish(
     working.hidden = true;
     done.hidden = false;
     const one = chosen.length === 1;
+    const it = results.length === 1 ? 'it' : 'them';
     const source = one ? shown(chosen[0]!.file.name) : count(results.length);
     element('done-title').textContent =
         (open ? 'Decrypted' : 'Encrypted') +
@@ -790,27 +797,30 @@ function finish(
         `${source} ${results.length === 1 ? 'was' : 'were'} ${open ? 'de' : 'en'}crypted` +
         (one ? '' : written) +
         (open
-            ? `, and nothing in ${one ? 'it' : 'them'} was changed since encryption. `
+            ? `, and nothing in ${it} was changed since encryption. `
             : '. ') +
         (one ? `The result is ${results[0]}${written}. ` : '') +
         took;
     element('done-where').textContent =
         folder !== undefined
             ? `The folder “${shown(folder.name)}” has what was saved. No file in it was replaced.`
-            : `Your browser saves ${one ? 'it' : 'them'} among your downloads, and adds a number ` +
+            : `Your browser saves ${it} among your downloads, and adds a number ` +
               'to the name if it is taken. ' +
               (one ? '' : 'It may ask whether this page may save several files: allow it. ') +
               'Check what is there before you delete anything or leave this page.';
     for (const { chosen: { path }, failure: { message } } of failed)
         add('failed', `${shown(path.join('/'))}: ${sentence(message)}`);
     element('done-failed').hidden = failed.length === 0;
+    element('failed-hint').textContent = eachBound(failed, chosen);
     saveLink.hidden = !one || folder !== undefined;
     element('done-saved').hidden = one || folder !== undefined;
     element('another').textContent = one ? 'Another file' : 'More files';
-    element('done-command').hidden = open || (!one && folder === undefined);
+    element('done-command').hidden = open;
     if (!open) {
-        const of = one ? results[0]! : (folder?.name ?? '');
-        showCommand(command(of, one ? source : undefined, by.key && shown(by.key), by.place));
+        const plain = one ? source : undefined;
+        element('command-of').textContent = it;
+        const key = by.key && shown(by.key);
+        showCommand(command(results, folder?.name, plain, key, by.place));
     }
     announce('');
     element('done-title').focus();

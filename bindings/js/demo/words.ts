@@ -47,9 +47,10 @@ const quotedText = (text: string) =>
 /** A name quoted for a shell. */
 export const quoted = (name: string) => quotedText(name.startsWith('-') ? `./${name}` : name);
 
-/** The command that decrypts a file, or a folder if the name of the file is missing. */
+/** The command that decrypts files: those in a folder, one with its name, or several. */
 export function command(
-    encrypted: string,
+    results: string[],
+    folder: string | undefined,
     plain: string | undefined,
     keyFile: string | undefined,
     place: string,
@@ -57,10 +58,20 @@ export function command(
     const secret =
         (keyFile === undefined ? '-p' : `-k ${quoted(keyFile)}`) +
         (place === '' ? '' : ` --bind=${quotedText(place)}`);
-    return plain === undefined
-        ? `palladion decrypt ${secret} --recursive -o decrypted ${quoted(encrypted)}`
-        : `palladion decrypt ${secret} -o ${quoted(plain)} ${quoted(encrypted)}`;
+    let what = results.map(quoted).join(' ');
+    if (plain !== undefined) what = `-o ${quoted(plain)} ${what}`;
+    else if (folder !== undefined) what = `--recursive -o decrypted ${quoted(folder)}`;
+    // The browser gives numbers to names that are there twice.
+    else if (results.length > 20 || new Set(results).size < results.length) what = '*.pld';
+    return `palladion decrypt ${secret} ${what}`;
 }
+
+/** What to do with files that the command has bound to their paths. */
+export const EACH_BOUND =
+    'Files that “palladion encrypt --bind-to-path” made are each bound to their own path. ' +
+    'Decrypt them one at a time here, with a place such as “2026/january.txt.pld”, the path ' +
+    'below their folder, or all at once with “palladion decrypt --recursive FOLDER -o ' +
+    'decrypted --bind-to-path” in a terminal.';
 
 /** A message of the library as a sentence. */
 export function sentence(text: string): string {

@@ -22,7 +22,8 @@ export interface Binding {
     /**
      * Says which file is meant, such as its path, a version or a customer: a string, which is used
      * as UTF-8, or bytes, at least one of them. The file does not contain it: readers must pass the
-     * same. Without this option, or with `undefined`, a new file is not bound.
+     * same. Without this option, or with `undefined`, a new file is not bound. The command's
+     * `--bind-to-path` binds to paths such as `2026/january.txt.pld`.
      *
      * The errors of readers are `WRONG_PLACE` if the file was moved or swapped, `BOUND` if it is
      * bound and the option is missing, and `NOT_BOUND` if it is not bound and the option is there.

@@ -281,6 +281,72 @@ def test_bind(path: pathlib.Path) -> None:
     asyncio.run(main())
 
 
+def test_whole_files(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    text, back, calls = palladion.KeyStream(KEY).read(10_000), io.BytesIO(), list[int]()
+
+    async def main() -> None:
+        source, options = io.BytesIO(text), {"chunk_size": 4096, "progress": calls.append}
+        with pytest.raises(FileExistsError):
+            await aio.encrypt_file(source, path, key=KEY)
+        assert content(path) == b"old"
+        made = await aio.encrypt_file(
+            source, path, recipients=["words", KEY], overwrite=True, bind="a", **options
+        )
+        assert made == len(text) == calls[-1] and len(calls) > 1
+        opens: dict[str, Any] = {"slots": True, "bind": "a", "progress": calls.append}
+        assert await aio.decrypt_file(path, back, key=[bytes(32), KEY], **opens) == len(text)
+        assert back.getvalue() == text and calls[-1] == len(text)
+        with pytest.raises(files.NoSlotError):
+            await aio.decrypt_file(path, tmp_path / "new", key=bytes(32), **opens)
+        with pytest.raises(Odd):
+            await aio.decrypt_file(path, tmp_path / "new", key=KEY, **{**opens, "progress": odd})
+        for wrong in ({}, {"key": KEY, "recipients": [KEY]}, {"key": KEY, "modes": 1}):
+            with pytest.raises(TypeError):
+                await aio.decrypt_file(path, tmp_path / "new", **wrong)
+        assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+    def odd(count: int) -> None:
+        raise Odd
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("work", [aio.encrypt_file, aio.decrypt_file])
+def test_a_cancelled_task_stops_with_a_whole_file(
+    work: Any, times: int, path: pathlib.Path
+) -> None:
+    """It waits until nothing is left of the new file."""
+    text, sealed = bytes(1_000_000), io.BytesIO()
+    files.encrypt_file(io.BytesIO(text), sealed, key=KEY, chunk_size=1024)
+    begun, goes_on, calls = threading.Event(), threading.Event(), list[int]()
+
+    def progress(count: int) -> None:
+        calls.append(count)
+        begun.set()
+        assert goes_on.wait(60)
+
+    async def main() -> None:
+        source = io.BytesIO(text if work is aio.encrypt_file else sealed.getvalue())
+        options = {"chunk_size": 1024} if work is aio.encrypt_file else {}
+        task = asyncio.create_task(
+            work(source, path, key=KEY, overwrite=True, progress=progress, **options)
+        )
+        while not begun.is_set():
+            await asyncio.sleep(0)
+        for _ in range(times):
+            task.cancel()
+            for _ in range(10):
+                await asyncio.sleep(0)
+        assert not task.done() and len(os.listdir(path.parent)) == 2
+        goes_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(calls) == 1 and content(path) == b"old"
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_cancelled_task_waits_for_its_call(times: int) -> None:
     """So nothing changes afterwards. Meanwhile, the loop goes on."""
@@ -316,12 +382,15 @@ def test_a_cancelled_task_waits_for_its_call(times: int) -> None:
 
 
 ARGON2 = """
-import asyncio, os
+import asyncio, io, os, sys
 from palladion import aio
 
 async def main():
+    options = {"passphrase": "x", "kdf": (1 << 16, 1_000_000, 1)}
     async def use():
-        async with aio.open("file", "wb", passphrase="x", kdf=(1 << 16, 1_000_000, 1)):
+        if sys.argv[1] == "whole":
+            await aio.encrypt_file(io.BytesIO(), "file", **options)
+        async with aio.open("file", "wb", **options):
             pass
     task = asyncio.create_task(use())
     while not os.listdir():
@@ -337,9 +406,10 @@ asyncio.run(main())
 """
 
 
-def test_a_task_does_not_wait_for_argon2(tmp_path: pathlib.Path) -> None:
+@pytest.mark.parametrize("way", ["whole", "in pieces"])
+def test_a_task_does_not_wait_for_argon2(way: str, tmp_path: pathlib.Path) -> None:
     """It takes hours here."""
-    run = [sys.executable, "-c", ARGON2]
+    run = [sys.executable, "-c", ARGON2, way]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert done.stdout == "[]\n", done.stderr
 
@@ -389,6 +459,8 @@ def test_pipes_do_not_hold_up_other_files(path: pathlib.Path) -> None:
 
     async def read(number: int) -> int:
         with open(number, "rb") as below:
+            if number % 4 < 2:  # about half of them
+                return await aio.decrypt_file(below, io.BytesIO(), key=KEY)
             async with aio.open(below, key=KEY) as file:
                 return len(await file.read())
 

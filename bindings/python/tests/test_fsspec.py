@@ -956,6 +956,16 @@ def test_bind_to_path_has_one_place_for_a_local_file(tmp_path: pathlib.Path) -> 
     assert [fs.cat_file(path) for path in ("a/one", "a//one")] == [b"a/one", b"a//one"]
 
 
+def test_bind_to_path_of_no_file(tmp_path: pathlib.Path) -> None:
+    """The directory at the top has no place, and the error is that of each directory."""
+    below = DirFileSystem(str(tmp_path), LocalFileSystem())
+    for bind in (False, True):
+        fs = PalladionFileSystem(below, key=KEY, bind_to_path=bind)
+        for read in (fs.open, fs.cat_file, lambda path: fs.cat(path, recursive=True)):
+            with pytest.raises(PermissionError if os.name == "nt" else IsADirectoryError):
+                read("")
+
+
 def test_bind_to_path_that_is_not_text(tmp_path: pathlib.Path) -> None:
     below = DirFileSystem(str(tmp_path), LocalFileSystem())
     fs = PalladionFileSystem(below, key=KEY, bind_to_path=True)

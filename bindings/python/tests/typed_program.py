@@ -7,7 +7,7 @@ import io
 import numpy as np
 import palladion
 from numpy.typing import NDArray
-from palladion import files, raf
+from palladion import aio, files, raf
 
 
 def messages(key: bytes) -> bytes:
@@ -47,6 +47,12 @@ def encrypted_files(key: bytes) -> str | None:
             return file.read().decode()
     except files.DamagedError as error:
         return error.hint
+
+
+async def whole_files(path: str, key: bytes) -> int:
+    await aio.encrypt_file(path, "sealed", recipients=[key, "words"], overwrite=True)
+    await aio.decrypt_file(path, "sealed", mode="rb")  # type: ignore[call-arg]
+    return await aio.decrypt_file("sealed", io.BytesIO(), key=[key], slots=True, progress=print)
 
 
 def arrays(cipher: palladion.Cipher, array: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -32,6 +32,7 @@ import io
 import os
 import stat
 import sys
+import threading
 from collections.abc import Callable, Generator, Sequence
 from typing import IO, TYPE_CHECKING, Any, AnyStr, BinaryIO, Generic, TypeVar, cast, overload
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from ._native import Buffer, Secret, _Age, _Recipient
 
-__all__ = ["File", "open"]
+__all__ = ["File", "decrypt_file", "encrypt_file", "open"]
 
 _T = TypeVar("_T")
 
@@ -294,3 +295,52 @@ def open(
     )
     begin = functools.partial(files.open, file, mode, key=secret, key_file=key_file, **options)
     return File(file, cast("Callable[[], IO[Any]]", begin), secret.interrupt)
+
+
+async def encrypt_file(
+    source: files.Path | BinaryIO,
+    target: files.Path | BinaryIO,
+    **options: Unpack[files._WholeOptions],
+) -> int:
+    """Encrypts a whole file, with the arguments of :func:`palladion.files.encrypt_file`.
+
+    A task that is cancelled waits until the current chunk is done and what was written to a path is
+    removed. ``progress`` and functions in ``recipients`` are called in its thread.
+    """
+    return await _whole(files.encrypt_file, source, target, **options)
+
+
+async def decrypt_file(
+    source: files.Path | BinaryIO,
+    target: files.Path | BinaryIO,
+    **options: Unpack[files._WholeOptions],
+) -> int:
+    """Decrypts a whole file, with the arguments of :func:`palladion.files.decrypt_file`.
+
+    It ends as :func:`encrypt_file` does. Functions in ``slots`` are called in its thread too.
+    """
+    return await _whole(files.decrypt_file, source, target, **options)
+
+
+async def _whole(
+    work: Callable[..., int], *places: Any, progress: Any = None, key: Any = None, **options: Any
+) -> int:
+    names = options.keys() & {"passphrase", "slots", "recipients", "bind"}
+    given = {name: options.pop(name) for name in names}
+    secret = files._secret(key, options.get("key_file"), **given)
+    stopped = threading.Event()
+
+    def told(count: int) -> None:
+        if stopped.is_set():
+            raise asyncio.CancelledError
+        if progress is not None:
+            progress(count)
+
+    def stop() -> None:
+        stopped.set()
+        secret.interrupt()
+
+    may_wait = [await run(_may_wait, place) for place in places]
+    pool = concurrent.futures.ThreadPoolExecutor(1, "palladion") if any(may_wait) else None
+    call = functools.partial(work, *places, key=secret, progress=told, **options)
+    return await run(call, pool=pool, on_cancel=stop)

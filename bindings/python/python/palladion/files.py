@@ -93,6 +93,11 @@ if TYPE_CHECKING:
         errors: str | None
         newline: str | None
 
+    class _WholeOptions(_Options, total=False):
+        threads: int | None
+        overwrite: bool
+        progress: Callable[[int], object] | None
+
 __all__ = [
     "BoundError",
     "DamagedError",
@@ -195,7 +200,10 @@ class TooCostlyError(FileError):
 
 
 class BoundError(FileError):
-    """The file is bound to a place, and ``bind`` was not given."""
+    """The file is bound to a place, and ``bind`` was not given.
+
+    ``palladion encrypt --bind-to-path`` binds to paths such as ``"2026/january.txt.pld"``.
+    """
 
 
 class NotBoundError(FileError):
@@ -259,8 +267,9 @@ def encrypt_file(
     ``source`` and ``target`` are paths or binary file objects, which must block: one that returns
     None because it would block raises :class:`BlockingIOError`. If ``target`` is a path, the file
     appears once it is complete; an existing file is replaced only with ``overwrite=True``.
-    ``progress`` is called with the number of bytes processed so far. The calling thread uses it and
-    the file objects, so that Ctrl-C ends a read or write that waits. ``kdf`` sets the cost of
+    ``progress`` is called after each chunk, with the number of bytes of the plaintext so far. An
+    exception from it stops the work, as an error does, and is raised. The calling thread uses it
+    and the file objects, so that Ctrl-C ends a read or write that waits. ``kdf`` sets the cost of
     Argon2id for a passphrase: KiB of memory, passes and lanes (by default 65536, 3 and 4). Readers
     refuse a cost above the limits in :func:`decrypt_file`, unless ``max_kdf_memory`` allows it.
     """
@@ -296,6 +305,7 @@ def decrypt_file(
     module if it cannot be decrypted. In that case a target given as a path does not appear; a
     target given as a file object may hold a correct beginning of the original. If the second copy
     of key slots is not as it should be, :class:`RuntimeWarning` says so: the data is complete.
+    ``progress`` is as for :func:`encrypt_file`.
 
     The cost of a passphrase is in the file, which may come from an enemy. ``max_kdf_memory`` is the
     most KiB of memory for it, with at most the work of four passes over that (by default 1048576,

@@ -419,6 +419,8 @@ class PalladionFileSystem(AsyncFileSystem, ChainedFileSystem):  # type: ignore[m
         """Opens a file."""
         given, (fs, path) = path, self._place(path)
         if type(fs) is LocalFileSystem:
+            if not given:  # no place, but it should be a directory, which this refuses
+                io.open(path, "rb").close()
             return self._decrypt(path, given)
         info = fs.info(path)
         if info["type"] == "directory":
