@@ -184,11 +184,11 @@ impl Decryptor<'_> {
     pub fn salvage(
         mut self,
         mut input: impl Read,
-        write: impl FnMut(u64, &[u8]) -> io::Result<()>,
+        mut write: impl FnMut(u64, &[u8]) -> io::Result<()>,
     ) -> Result<Salvaged, Error> {
         let (start, rest) = salvage::start(&mut input, self.secret, &self.limits)?;
-        let check = || self.options.check();
-        salvage::run(start, rest.chain(input), check, write, &mut self.progress)
+        let check = &mut || self.options.check();
+        salvage::run(start, &mut rest.chain(input), check, &mut write, &mut self.progress)
     }
 }
 

@@ -7,7 +7,10 @@ use crate::error::Error;
 
 /// Fills the buffer as far as the input reaches; fewer bytes than its length mean the end of the
 /// input.
-pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usize, Error> {
+pub(crate) fn read_full(
+    reader: &mut (impl Read + ?Sized),
+    buffer: &mut [u8],
+) -> Result<usize, Error> {
     let mut len = 0;
     while len < buffer.len() {
         match read_some(reader, &mut buffer[len..]).map_err(Error::Read)? {
@@ -19,7 +22,7 @@ pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> Result<usi
 }
 
 /// Reads once. Repeats a read that was interrupted.
-pub(crate) fn read_some(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn read_some(reader: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match reader.read(buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

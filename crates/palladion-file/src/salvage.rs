@@ -50,7 +50,7 @@ impl Salvaged {
 /// Opens the start of a file, as far as it is intact. Also returns bytes of it that may be those of
 /// chunks.
 pub(crate) fn start(
-    input: &mut impl Read,
+    input: &mut dyn Read,
     secret: Secret<'_>,
     limits: &KdfLimits,
 ) -> Result<(Start, Vec<u8>), Error> {
@@ -79,10 +79,10 @@ pub(crate) fn start(
 /// chunk is authentic, so text is never written to a wrong place.
 pub(crate) fn run(
     start: Start,
-    input: impl Read,
-    mut check: impl FnMut() -> Result<(), Error>,
-    mut write: impl FnMut(u64, &[u8]) -> io::Result<()>,
-    mut progress: impl FnMut(u64),
+    input: &mut dyn Read,
+    check: &mut dyn FnMut() -> Result<(), Error>,
+    write: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
+    progress: &mut dyn FnMut(u64),
 ) -> Result<Salvaged, Error> {
     let Start { cipher, algorithm, chunk_size: size, end: spare } = start;
     let (sealed_len, text_len) = (size.buffer_len(), size.bytes() as u64);
@@ -104,7 +104,7 @@ pub(crate) fn run(
         let mut chunk = finder.open(here, window.chunk(0))?.map(|chunk| (0, chunk));
         // Usually bytes were changed, and the following chunk is at its place.
         if chunk.is_none() && finder.open(here + 1, window.chunk(sealed_len))?.is_none() {
-            chunk = finder.search(next, here, &window, &mut check)?;
+            chunk = finder.search(next, here, &window, check)?;
             if let Some((at, later)) = chunk
                 && later.counter > next
             {
@@ -166,8 +166,8 @@ pub(crate) fn run(
 }
 
 /// An input without the spare at its end, if that is intact: it is no chunk.
-struct WithoutSpare<R> {
-    input: R,
+struct WithoutSpare<'a> {
+    input: &'a mut dyn Read,
     end: End,
     /// What was read and not taken. Its last bytes may be the spare.
     held: Vec<u8>,
@@ -177,8 +177,8 @@ struct WithoutSpare<R> {
     error: Option<io::ErrorKind>,
 }
 
-impl<R: Read> WithoutSpare<R> {
-    fn new(input: R, end: End) -> Self {
+impl<'a> WithoutSpare<'a> {
+    fn new(input: &'a mut dyn Read, end: End) -> Self {
         Self { input, end, held: Vec::new(), ended: false, spare: None, error: None }
     }
 
@@ -239,8 +239,8 @@ impl<R: Read> WithoutSpare<R> {
 }
 
 /// Up to three sealed chunks of the input.
-struct Window<R> {
-    input: WithoutSpare<R>,
+struct Window<'a> {
+    input: WithoutSpare<'a>,
     sealed_len: usize,
     buffer: Buffer,
     len: usize,
@@ -249,8 +249,8 @@ struct Window<R> {
     ended: bool,
 }
 
-impl<R: Read> Window<R> {
-    fn new(input: WithoutSpare<R>, size: ChunkSize) -> Result<Self, Error> {
+impl<'a> Window<'a> {
+    fn new(input: WithoutSpare<'a>, size: ChunkSize) -> Result<Self, Error> {
         let sealed_len = size.buffer_len();
         let buffer = chunk::buffer(3 * sealed_len);
         let buffer = buffer.map_err(|error| Error::Read(error.into()))?;
@@ -350,8 +350,8 @@ impl<'a> Finder<'a> {
         &mut self,
         next: u64,
         here: u64,
-        window: &Window<impl Read>,
-        check: &mut impl FnMut() -> Result<(), Error>,
+        window: &Window<'_>,
+        check: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<Option<(usize, Chunk)>, Error> {
         let bytes = window.bytes();
         let full = Chunk { counter: here, len: self.size.bytes(), last: false }.frame();

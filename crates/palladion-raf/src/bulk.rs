@@ -1,5 +1,5 @@
-//! Runs of whole chunks: in groups, several at a time if there are threads. Storages are `dyn` here,
-//! so that nothing of this, with all of rayon, is compiled anew for each type of storage.
+//! Runs of whole chunks: in groups, several at a time if there are threads. Storages are `dyn`, so
+//! that nothing of this, with all of rayon, is compiled anew for each type of storage.
 
 use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};

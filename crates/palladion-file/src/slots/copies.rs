@@ -28,6 +28,7 @@ impl Copies {
     /// [`Error::UnsupportedVersion`], [`Error::UnsupportedHeader`], also if the file has no slots,
     /// [`Error::HeaderDamaged`] if both are intact but not of one file, and [`Error::Read`].
     pub fn read(file: &(impl ReadAt + ?Sized)) -> Result<Self, Error> {
+        let file: &dyn ReadAt = &file;
         let file_len = file.size().map_err(Error::Read)?;
         let start = read(file, 0, file_len.min(Head::START_LEN as u64) as usize);
         let head = start.and_then(|start| read_head(file, file_len, &start));
@@ -56,6 +57,7 @@ impl Copies {
     ///
     /// [`Error::Read`].
     pub fn read_damaged(file: &(impl ReadAt + ?Sized)) -> Result<Self, Error> {
+        let file: &dyn ReadAt = &file;
         let file_len = file.size().map_err(Error::Read)?;
         let bytes_at = |offset: u64, len: usize| {
             read(file, offset, file_len.saturating_sub(offset).min(len as u64) as usize)
@@ -118,7 +120,7 @@ impl Copies {
 /// Opens a file with slots, of which the first bytes were read: by its head or, if that fails, by
 /// its spare. `None`: it is intact, and has no slots.
 pub(crate) fn open_at_any_offset(
-    file: &(impl ReadAt + ?Sized),
+    file: &dyn ReadAt,
     file_len: u64,
     start: &[u8],
     keyring: &Keyring,
@@ -151,7 +153,7 @@ pub(crate) struct Failed {
 
 /// Opens a file by its head.
 pub(crate) fn open_head(
-    file: &(impl ReadAt + ?Sized),
+    file: &dyn ReadAt,
     file_len: u64,
     start: &[u8],
     keyring: &Keyring,
@@ -180,7 +182,7 @@ pub(crate) fn open_head(
 /// Opens a file by its spare, after its head failed. The longest spare has [`Head::MAX_LEN`] bytes,
 /// and no others are read.
 pub(crate) fn open_spare(
-    file: &(impl ReadAt + ?Sized),
+    file: &dyn ReadAt,
     file_len: u64,
     failed: Failed,
     keyring: &Keyring,
@@ -222,7 +224,7 @@ pub(crate) fn check_same_beginning(head: &[u8], spare: &[u8]) -> Result<(), Erro
 }
 
 /// The bytes of the head, with a right checksum. `start` is as much of it as was read.
-fn read_head(file: &(impl ReadAt + ?Sized), file_len: u64, start: &[u8]) -> Result<Vec<u8>, Error> {
+fn read_head(file: &dyn ReadAt, file_len: u64, start: &[u8]) -> Result<Vec<u8>, Error> {
     let len = Head::len_from_start(start)?;
     if file_len < len as u64 {
         return Err(Error::Truncated { chunk: None, offset: file_len });
@@ -235,7 +237,7 @@ fn read_head(file: &(impl ReadAt + ?Sized), file_len: u64, start: &[u8]) -> Resu
 }
 
 /// The bytes of the spare, with a right checksum, if there is one at the end.
-fn read_spare(file: &(impl ReadAt + ?Sized), file_len: u64) -> Result<Option<Vec<u8>>, Error> {
+fn read_spare(file: &dyn ReadAt, file_len: u64) -> Result<Option<Vec<u8>>, Error> {
     for log2 in LOG2S {
         let len = 1 << log2;
         let Some(offset) = file_len.checked_sub(len as u64) else { break };
@@ -250,11 +252,7 @@ fn read_spare(file: &(impl ReadAt + ?Sized), file_len: u64) -> Result<Option<Vec
     Ok(None)
 }
 
-pub(super) fn read(
-    file: &(impl ReadAt + ?Sized),
-    offset: u64,
-    len: usize,
-) -> Result<Vec<u8>, Error> {
+pub(super) fn read(file: &dyn ReadAt, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
     let mut bytes = vec![0; len];
     file.read_at(&mut bytes, offset).map_err(Error::Read)?;
     Ok(bytes)

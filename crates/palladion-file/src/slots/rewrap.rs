@@ -62,6 +62,7 @@ impl Rewrap {
         keyring: &Keyring,
         limits: &KdfLimits,
     ) -> Result<Self, Error> {
+        let file: &dyn ReadAt = &file;
         let copies = Copies::read(file)?;
         let opened = copies.open(&mut Opening::new(keyring, limits));
         let opens = [opened[0].is_ok(), opened[1].is_ok()];
@@ -106,7 +107,7 @@ impl Rewrap {
     }
 
     /// Checks that the last chunk ends where the spare begins.
-    fn check_end(&self, file: &(impl ReadAt + ?Sized), place: Option<&[u8]>) -> Result<(), Error> {
+    fn check_end(&self, file: &dyn ReadAt, place: Option<&[u8]>) -> Result<(), Error> {
         let (head_len, size) = (self.base.as_bytes().len() as u64, self.base.chunk_size());
         let (body, full) = (self.file_len - 2 * head_len, size.buffer_len() as u64);
         let counter = body.saturating_sub(1) / full;
@@ -196,6 +197,7 @@ impl Rewrap {
         mut output: impl Write,
     ) -> Result<Head, Error> {
         let head = self.build(Head::len_for(&slots)?, slots)?;
+        let file: &dyn ReadAt = &file;
         check_file(file, &self.kept, self.order, self.file_len)?;
         output.write_all(head.as_bytes()).map_err(Error::Write)?;
         let len = self.base.as_bytes().len() as u64;
@@ -251,12 +253,7 @@ impl Rewrap {
 }
 
 /// Checks that a file has the length that it had, and that nobody changed its slots since.
-fn check_file(
-    file: &(impl ReadAt + ?Sized),
-    kept: &[u8],
-    order: [u64; 2],
-    file_len: u64,
-) -> Result<(), Error> {
+fn check_file(file: &dyn ReadAt, kept: &[u8], order: [u64; 2], file_len: u64) -> Result<(), Error> {
     let is_same =
         file.size().map_err(Error::Read)? == file_len && read(file, order[1], kept.len())? == kept;
     let why = "the file is another one, or its slots were changed since they were read";

@@ -99,7 +99,7 @@ fn begin(
     file_len: u64,
 ) -> Result<Result<Opening, Failed>, Error> {
     let of_head = match Secret::from(secret).keyring_for_slots() {
-        Some(keyring) => open_head(start, file_len, start, keyring, limits)?,
+        Some(keyring) => open_head(&start, file_len, start, keyring, limits)?,
         None => OfHead::NoSlots,
     };
     match of_head {
