@@ -3,8 +3,9 @@
 use std::error::Error as StdError;
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use palladion_file::slots::{FileKey, Unlock};
 use palladion_recipients::{Error, Identities, Recipient};
@@ -19,20 +20,47 @@ pub type SlotResult<T> = std::result::Result<T, Box<dyn StdError + Send + Sync>>
 #[derive(Clone)]
 pub enum Opener {
     Identities(Identities),
-    /// The program `age`, with this identity file: an SSH key, or one for a plugin.
-    Program(PathBuf),
+    Program(Program),
+}
+
+/// The program `age`, with an identity file: an SSH key, or one for a plugin.
+#[derive(Clone)]
+pub struct Program {
+    path: PathBuf,
+    /// The slot that it opened last, and what was in it: nobody is asked twice.
+    last: Arc<Mutex<Option<(Vec<u8>, FileKey)>>>,
+}
+
+impl Program {
+    pub fn new(path: PathBuf) -> Self {
+        Self { path, last: Arc::default() }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn unlock(&self, age_file: &[u8]) -> SlotResult<Option<FileKey>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((slot, key)) = &*last
+            && slot == age_file
+        {
+            return Ok(Some(key.clone()));
+        }
+        let args = [OsStr::new("-d"), OsStr::new("-i"), self.path.as_os_str()];
+        let Some(key) = run_age(&args, age_file)? else { return Ok(None) };
+        let key = Zeroizing::<[u8; 32]>::new(key.as_slice().try_into()?);
+        let key = FileKey::from(*key);
+        *last = Some((age_file.to_vec(), key.clone()));
+        Ok(Some(key))
+    }
 }
 
 impl Unlock for Opener {
     fn unlock(&self, age_file: &[u8]) -> SlotResult<Option<FileKey>> {
         match self {
             Self::Identities(identities) => identities.unlock(age_file),
-            Self::Program(path) => {
-                let args = [OsStr::new("-d"), OsStr::new("-i"), path.as_os_str()];
-                let Some(key) = run_age(&args, age_file)? else { return Ok(None) };
-                let key = Zeroizing::<[u8; 32]>::new(key.as_slice().try_into()?);
-                Ok(Some(FileKey::from(*key)))
-            }
+            Self::Program(program) => program.unlock(age_file),
         }
     }
 }

@@ -15,7 +15,7 @@ use palladion_output::{Cause, Identity, Target, descriptor, open_to_others, refu
 use palladion_recipients::{self as recipients, Error, IdentityFile, Protected};
 use zeroize::Zeroizing;
 
-use crate::age::{Opener, failure, shortened};
+use crate::age::{Opener, Program, failure, shortened};
 use crate::args::{FingerprintArgs, KeygenArgs};
 use crate::failure::{Failure, Result, SECRET_GIVEN, for_each, is_secret, note, quoted, tell};
 use crate::input::{Input, check_one_of, is_standard, is_standard_input};
@@ -523,7 +523,7 @@ impl Source {
                 (Some(path), None) if error.is_unsupported() && file.is_file() => {
                     // Not by another way, for age opens it by its name.
                     private(file, None)?;
-                    return Ok(OwnSecret::Identities(Opener::Program(path.clone())));
+                    return Ok(OwnSecret::Identities(Opener::Program(Program::new(path.clone()))));
                 }
                 _ if error.is_unsupported() => {
                     let message = "an SSH key, or the identity of a plugin, must be in a file";

@@ -69,9 +69,9 @@ impl Addressees {
                 OwnSecret::Identities(Opener::Identities(identities)) => {
                     identities.as_slice().iter().for_each(|own| list.push(own.recipient()));
                 }
-                OwnSecret::Identities(Opener::Program(path)) => {
+                OwnSecret::Identities(Opener::Program(program)) => {
                     list.needs_program = true;
-                    list.program.extend([OsString::from("-i"), path.into()]);
+                    list.program.extend([OsString::from("-i"), program.path().into()]);
                 }
                 _ => {}
             }

@@ -25,6 +25,10 @@ const OWN_SLOT: &str = "the secret that opens the file now would not open it aft
                         another of yours that opens it now, with -k, -i or --passphrase-file, put \
                         your own recipient into the new list, or use --force";
 
+/// Why nothing is changed: the slot would stay.
+const NOT_TRIED: &str = "one of the secrets given cannot be tried, so that its slot would stay: \
+                         leave it out, or remove slots with --remove N or --only";
+
 const NO_PLACE: Option<&[u8]> = None;
 
 /// What to do about a file whose second copy is not where it should be.
@@ -69,7 +73,10 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         open_one(args, &mut ring, &limits)?;
     }
     let mut new = Vec::with_capacity(sources.len());
-    let secrets = sources.iter_mut().map(Source::secret).collect::<Result<_>>()?;
+    let secrets =
+        sources.iter_mut().map(Source::secret).collect::<Result<_>>().map_err(|failure| {
+            failure.replace_hint("use --passphrase-file FILE", "use --to-passphrase-file FILE")
+        })?;
     for secret in OwnSecret::distinct(secrets) {
         keeps_user = keeps_user || ring.holds(secret)?;
         new.push((secret.new_slot(kdf.unwrap_or_default())?, secret.keyring(NO_PLACE)?));
@@ -143,7 +150,7 @@ fn open_one(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()
 
 /// What opens slots of one file.
 struct Secrets {
-    /// What the user gave to open it, as far as nothing has to be asked for that.
+    /// What the user gave to open it.
     given: Vec<Keyring>,
     /// What opens each of the new slots.
     new: Vec<Keyring>,
@@ -189,7 +196,8 @@ impl Change<'_> {
         let bind =
             |keyring: &Keyring| ring.place.iter().cloned().fold(keyring.clone(), Keyring::bind);
         let new = self.new.iter().map(|(_, keyring)| bind(keyring)).collect();
-        let secrets = Secrets { given: ring.given_keyrings(&sealed), new };
+        let given = if self.replaces() { ring.given_keyrings(&sealed)? } else { Vec::new() };
+        let secrets = Secrets { given, new };
         // The new head, or what opens a file that has to be copied for it.
         let done = ring.unlock(&sealed, name, |keyring| {
             let plan = |rewrap: &Rewrap| {
@@ -312,19 +320,29 @@ impl Change<'_> {
             ));
         }
         let present = rewrap.plan(rewrap.slots().to_vec())?;
-        let is_open_to = |at: usize, keyring: &Keyring| {
-            matches!(present.head().opens_slot(at, keyring, &self.limits), Ok(true))
+        let own: Vec<_> = [keyring].into_iter().chain(&secrets.given).collect();
+        let new: Vec<_> = secrets.new.iter().collect();
+        let opens = |at: usize, keyrings: &[&Keyring]| {
+            for keyring in keyrings {
+                match present.head().opens_slot(at, keyring, &self.limits) {
+                    Ok(true) => return Ok(true),
+                    Ok(false) => {}
+                    Err(error) => {
+                        tell(&format!("slot {}: {error}", at + 1));
+                        return Err(Error::CannotChangeSlots(NOT_TRIED));
+                    }
+                }
+            }
+            Ok(false)
         };
-        let is_own = |at| {
-            [keyring].into_iter().chain(&secrets.given).any(|own| is_open_to(at, own))
-                && !secrets.new.iter().any(|new| is_open_to(at, new))
-        };
-        let numbered = (1..=u8::MAX).zip(rewrap.slots());
-        let kept = numbered.filter(|(number, _)| {
-            let at = usize::from(*number) - 1;
-            !(*only || remove.contains(number) || self.replaces() && is_own(at))
-        });
-        let mut slots: Vec<_> = kept.map(|(_, slot)| slot.clone()).collect();
+        let mut slots = Vec::new();
+        for (at, slot) in rewrap.slots().iter().enumerate() {
+            let is_removed = remove.iter().any(|number| usize::from(*number) == at + 1);
+            let is_replaced = self.replaces() && opens(at, &own)? && !opens(at, &new)?;
+            if !(*only || is_removed || is_replaced) {
+                slots.push(slot.clone());
+            }
+        }
         let keeps_some = !*repair && !slots.is_empty();
         let before = keeps_some.then(|| rewrap.plan(slots.clone())).transpose()?;
         if self.removes() && !self.keeps_user {

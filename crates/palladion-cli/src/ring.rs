@@ -271,18 +271,25 @@ impl Ring {
         if self.asks && sealed.takes(Kind::Passphrase) {
             self.sources.push(Source::typed(sealed.name)?);
         }
+        self.keyrings_known(sealed)
+    }
+
+    fn keyrings_known(&mut self, sealed: &Sealed<'_>) -> Result<Vec<Keyring>> {
         let place = self.place.clone();
         self.fitting(sealed).map(|source| source.secret()?.keyring(place.as_deref())).collect()
     }
 
-    /// What the secrets given for a file open, each by itself, but for those that the user may have
-    /// to be asked for.
-    pub fn given_keyrings(&mut self, sealed: &Sealed<'_>) -> Vec<Keyring> {
-        let place = self.place.clone();
-        self.fitting(sealed)
-            .filter_map(|source| (!source.may_ask()).then_some(source))
-            .filter_map(|source| source.secret().ok()?.keyring(place.as_deref()).ok())
-            .collect()
+    /// What the secrets given for a file open, each by itself. Asks for what is not known yet: a
+    /// passphrase once, and only beside other secrets. None if nothing is given.
+    pub fn given_keyrings(&mut self, sealed: &Sealed<'_>) -> Result<Vec<Keyring>> {
+        if self.is_default {
+            return Ok(Vec::new());
+        }
+        let is_asked_for = self.asks && self.fitting(sealed).next().is_some();
+        match is_asked_for && !self.sources.iter().any(Source::is_typed) {
+            true => self.keyrings(sealed),
+            false => self.keyrings_known(sealed),
+        }
     }
 
     /// Moves those secrets for a file to the end that the user may have to be asked for.

@@ -452,6 +452,24 @@ fn the_program_age() {
         let opened = bench.run_with("PATH", &path, args);
         assert_eq!((&opened.stdout[..], &*opened.stderr), (&b"a text"[..], "touch\n"));
     }
+    // It is asked for each slot once, and all that is named is tried.
+    let rewrap = |args: &str| {
+        let args = format!("rewrap {args} --force --to-key=key two.pld");
+        bench.run_with("PATH", &path, &args)
+    };
+    let two = ["encrypt", "-q", "-k", "key", "-R", "ssh.pub", "-o", "two.pld", "in"];
+    assert!(bench.run_with("PATH", &path, &two).status.success());
+    let file = bench.read("two.pld");
+    let refused = rewrap("-k key -i locked");
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("no terminal\nerror: \"two.pld\""), "{refused:?}");
+    assert!(refused.stderr.contains("cannot be tried") && bench.read("two.pld") == file);
+    let args = bench.read("args");
+    bench.write("args", "");
+    let done = rewrap("-i ssh");
+    assert!(done.stderr.contains("removed: age (fake); kept: key"), "{done:?}");
+    assert_eq!(bench.read("args").iter().filter(|byte| **byte == b'\n').count(), 1);
+    bench.write("args", args);
     for (args, status, says) in [
         ("decrypt -i other -o - in.pld", 3, "none of the file's key slots opens"),
         // What could not be tried is not said to be wrong.

@@ -347,6 +347,16 @@ fn own_slots_are_replaced() {
     assert_eq!((who_opens(&bench), slots(&bench)), ([false, true, true, false], 2));
     let to = format!("--to-recipient={}", recipient(&bench));
     bench.says(&["rewrap", "-q", "--key=bob", "-iid", &to, "in.pld"]);
+    // A secret that may open a slot, but cannot be tried.
+    let file = bench.read("in.pld");
+    bench.ok("rewrap -q --key=eve --add --to-passphrase-file=passphrase in.pld");
+    let before = bench.read("in.pld");
+    let args = "rewrap --key=eve --passphrase-file=passphrase --max-kdf-memory=32K --to-key=eve";
+    let run = bench.run(&format!("{args} in.pld"));
+    assert_eq!(run.status.code(), Some(1), "{run:?}");
+    assert!(run.stderr.contains("cannot be tried, so that its slot would stay"), "{run:?}");
+    assert!(run.stderr.starts_with("slot 3: ") && bench.read("in.pld") == before, "{run:?}");
+    bench.write("in.pld", file);
     let said = bench.says(&["rewrap", "-iid", &to, "in.pld"]);
     let age = "age (X25519)";
     assert!(said.contains(&format!("removed: {age}; added: {age}; kept: key\n")), "{said}");
