@@ -27,8 +27,13 @@ pub enum Opener {
 #[derive(Clone)]
 pub struct Program {
     path: PathBuf,
-    /// The slot that it opened last, and what was in it: nobody is asked twice.
-    last: Arc<Mutex<Option<(Vec<u8>, FileKey)>>>,
+    /// What it opened last: nobody is asked twice.
+    last: Arc<Mutex<Option<Opened>>>,
+}
+
+struct Opened {
+    slot: Vec<u8>,
+    key: FileKey,
 }
 
 impl Program {
@@ -42,16 +47,14 @@ impl Program {
 
     fn unlock(&self, age_file: &[u8]) -> SlotResult<Option<FileKey>> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((slot, key)) = &*last
-            && slot == age_file
-        {
-            return Ok(Some(key.clone()));
+        if let Some(last) = last.as_ref().filter(|last| last.slot == age_file) {
+            return Ok(Some(last.key.clone()));
         }
         let args = [OsStr::new("-d"), OsStr::new("-i"), self.path.as_os_str()];
         let Some(key) = run_age(&args, age_file)? else { return Ok(None) };
         let key = Zeroizing::<[u8; 32]>::new(key.as_slice().try_into()?);
         let key = FileKey::from(*key);
-        *last = Some((age_file.to_vec(), key.clone()));
+        *last = Some(Opened { slot: age_file.to_vec(), key: key.clone() });
         Ok(Some(key))
     }
 }
