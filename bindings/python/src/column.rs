@@ -9,7 +9,6 @@
 //! therefore proves nothing: each time an offset is read, the range is looked up in a slice, and an
 //! invalid one is an error.
 
-use std::iter;
 use std::ops::Range;
 use std::panic;
 use std::sync::Mutex;
@@ -156,15 +155,25 @@ enum Way {
     Open,
 }
 
-impl Way {
+/// The direction, the cipher, the values and the associated data of a call.
+struct Task<'a> {
+    way: Way,
+    cipher: &'a any::Cipher,
+    /// The number of bytes by which encryption lengthens a value.
+    overhead: usize,
+    values: Column<'a>,
+    ads: Ads<'a>,
+}
+
+impl Task<'_> {
     /// The length of the result for a value. A value too short to decrypt has an empty result, and
     /// fails later.
     #[inline(always)]
-    fn result_len(self, cipher: &any::Cipher, len: usize) -> Result<usize, Fault> {
-        let overhead = cipher.algorithm().key_len() + cipher.tag_len();
-        match self {
-            Self::Seal => len.checked_add(overhead).ok_or(Fault::Arguments("a value is too long")),
-            Self::Open => Ok(len.saturating_sub(overhead)),
+    fn result_len(&self, len: usize) -> Result<usize, Fault> {
+        let too_long = Fault::Arguments("a value is too long");
+        match self.way {
+            Way::Seal => len.checked_add(self.overhead).ok_or(too_long),
+            Way::Open => Ok(len.saturating_sub(self.overhead)),
         }
     }
 }
@@ -187,19 +196,19 @@ const TOO_LONG: Fault = Fault::Arguments("the column is too long");
 impl Plan {
     /// Plans the results of a task, with offsets of 64 bits if there are more than `most` bytes.
     /// `nulls` asks for the bit mask even if no value is null.
-    fn new(task: &Task<'_>, way: Way, most: usize, nulls: bool) -> Result<Self, Fault> {
+    fn new(task: &Task<'_>, most: usize, nulls: bool) -> Result<Self, Fault> {
         let rows = task.values.rows;
-        if way == Way::Open
+        // First, because values of no bytes can be any number: too many for a bit mask.
+        if task.way == Way::Open
             && let Layout::Fixed(width) = task.values.layout
-            && width < task.overhead()
+            && width < task.overhead
         {
             return Err(Fault::Arguments("the values are too short to have been encrypted"));
         }
-        // Only values of no bytes, which have no bit mask, could be any number.
         let valid = (nulls || task.values.valid.is_some()).then(|| vec![0; rows.div_ceil(8)]);
         let mut plan = Self { offsets: None, width: 0, size: 0, valid, rows };
         if let Layout::Fixed(width) = task.values.layout {
-            plan.width = way.result_len(task.cipher, width)?;
+            plan.width = task.result_len(width)?;
             plan.size = plan.width.checked_mul(rows).ok_or(TOO_LONG)?;
             // Nulls take as many bytes as other values.
             if let Some(valid) = &mut plan.valid {
@@ -213,7 +222,7 @@ impl Plan {
         offsets.push(0);
         for row in 0..rows {
             if let Some(value) = task.values.get(row)? {
-                let len = way.result_len(task.cipher, value.len())?;
+                let len = task.result_len(value.len())?;
                 plan.size = plan.size.checked_add(len).ok_or(TOO_LONG)?;
                 if let Some(valid) = &mut plan.valid {
                     mark(valid, row, true);
@@ -286,45 +295,36 @@ impl<'b> Iterator for Blocks<'b> {
             (bytes, end) = (bytes + self.plan.len(end), end + 1);
         }
         self.next = end;
-        let room = split_off(&mut self.room, bytes);
+        let room = self.room.split_off_mut(..bytes)?;
         Some(Block { rows: start..end, plan: self.plan, room })
     }
 }
 
-/// Takes the first bytes.
-#[inline(always)]
-fn split_off<'b>(room: &mut &'b mut [u8], len: usize) -> &'b mut [u8] {
-    let (first, rest) = std::mem::take(room).split_at_mut(len);
-    *room = rest;
-    first
-}
-
-/// Processes all blocks on `threads` threads.
+/// Processes all blocks on `threads` threads. Returns the rows that are not authentic, unsorted.
 ///
 /// The threads are created for the call, which costs some tens of microseconds for milliseconds of
 /// work. A permanent pool does not survive `fork`, with which `multiprocessing` and PySpark create
 /// their workers: there, a call would wait forever for threads that only the parent has.
-fn in_blocks<'b, R: Send>(
-    threads: usize,
-    blocks: Blocks<'b>,
-    work: impl Fn(Block<'b>) -> Result<R, Fault> + Sync,
-) -> Result<Vec<R>, Fault> {
+fn in_blocks(task: &Task<'_>, threads: usize, blocks: Blocks<'_>) -> Result<Vec<usize>, Fault> {
     let queue = Mutex::new(blocks);
     let next = || queue.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).next();
-    let worker = || iter::from_fn(next).map(&work).collect::<Result<Vec<R>, Fault>>();
+    let worker = || {
+        let mut failures = Vec::new();
+        while let Some(block) = next() {
+            let rows = with_algorithm!(task.cipher.algorithm(), convert_block(task, block))?;
+            failures.extend(rows);
+        }
+        Ok(failures)
+    };
     thread::scope(|scope| {
         // If the system cannot create more threads, the existing ones do the work.
         let start = |_| thread::Builder::new().spawn_scoped(scope, worker).ok();
         let others: Vec<_> = (1..threads).map_while(start).collect();
-        let mut all = worker();
+        let mut all = vec![worker()];
         for other in others {
-            let theirs = other.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked));
-            all = all.and_then(|mut all| {
-                all.extend(theirs?);
-                Ok(all)
-            });
+            all.push(other.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked)));
         }
-        all
+        all.into_iter().collect::<Result<Vec<_>, Fault>>().map(|all| all.concat())
     })
 }
 
@@ -339,54 +339,20 @@ fn threads_for(wanted: usize, count: usize, bytes: usize) -> usize {
     wanted.min(most)
 }
 
-/// The cipher, the values and the associated data of a call.
-struct Task<'a> {
-    cipher: &'a any::Cipher,
-    values: Column<'a>,
-    ads: Ads<'a>,
-}
-
-impl Task<'_> {
-    /// The number of bytes by which encryption lengthens a value.
-    fn overhead(&self) -> usize {
-        self.cipher.algorithm().key_len() + self.cipher.tag_len()
-    }
-
-    fn seal_block(&self, block: Block<'_>) -> Result<(), Fault> {
-        match self.cipher.tag_len() {
-            16 => with_algorithm!(self.cipher.algorithm(), seal_block16(self, block)),
-            _ => with_algorithm!(self.cipher.algorithm(), seal_block32(self, block)),
-        }
-    }
-
-    fn open_block(&self, block: Block<'_>) -> Result<Vec<usize>, Fault> {
-        match self.cipher.tag_len() {
-            16 => with_algorithm!(self.cipher.algorithm(), open_block16(self, block)),
-            _ => with_algorithm!(self.cipher.algorithm(), open_block32(self, block)),
-        }
-    }
-}
-
-// `with_algorithm!` passes a function the family and the degree, but not the length of the tag.
-fn seal_block16<F: Family, const D: usize>(task: &Task<'_>, block: Block<'_>) -> Result<(), Fault> {
-    seal_block::<F, D, 16>(task, block)
-}
-fn seal_block32<F: Family, const D: usize>(task: &Task<'_>, block: Block<'_>) -> Result<(), Fault> {
-    seal_block::<F, D, 32>(task, block)
-}
-fn open_block16<F: Family, const D: usize>(
+/// Processes a block, and returns the rows that are not authentic.
+fn convert_block<F: Family, const D: usize>(
     task: &Task<'_>,
     block: Block<'_>,
 ) -> Result<Vec<usize>, Fault> {
-    open_block::<F, D, 16>(task, block)
-}
-fn open_block32<F: Family, const D: usize>(
-    task: &Task<'_>,
-    block: Block<'_>,
-) -> Result<Vec<usize>, Fault> {
-    open_block::<F, D, 32>(task, block)
+    match (task.way, task.cipher.tag_len()) {
+        (Way::Seal, 16) => seal_block::<F, D, 16>(task, block).map(|()| Vec::new()),
+        (Way::Seal, _) => seal_block::<F, D, 32>(task, block).map(|()| Vec::new()),
+        (Way::Open, 16) => open_block::<F, D, 16>(task, block),
+        (Way::Open, _) => open_block::<F, D, 32>(task, block),
+    }
 }
 
+#[inline(never)] // inlined, all four in one function are slower
 fn seal_block<F: Family, const D: usize, const T: usize>(
     task: &Task<'_>,
     block: Block<'_>,
@@ -404,23 +370,21 @@ fn seal_block<F: Family, const D: usize, const T: usize>(
         }
         let mut jobs = Vec::with_capacity(nonces.len());
         for (nonce, row) in nonces.iter().zip(rows.by_ref()) {
-            let room = split_off(&mut rest, plan.len(row));
+            let mut room = rest.split_off_mut(..plan.len(row)).ok_or(Fault::Offsets(row))?;
             let Some(value) = task.values.get(row)? else {
                 room.fill(0); // of values with a fixed length
                 continue;
             };
-            let Some((place, sealed)) = room.split_at_mut_checked(F::KEY_LEN) else {
-                return Err(Fault::Offsets(row));
-            };
+            let place = room.split_off_mut(..F::KEY_LEN).ok_or(Fault::Offsets(row))?;
             place.copy_from_slice(nonce.as_ref());
-            jobs.push(Encryption::seal_into(&cipher, nonce, task.ads.get(row)?, value, sealed));
+            jobs.push(Encryption::seal_into(&cipher, nonce, task.ads.get(row)?, value, room));
         }
         batch::encrypt(jobs).map_err(palladion::Error::from)?;
     }
     Ok(())
 }
 
-/// Returns the rows that are not authentic.
+#[inline(never)] // inlined, all four in one function are slower
 fn open_block<F: Family, const D: usize, const T: usize>(
     task: &Task<'_>,
     block: Block<'_>,
@@ -433,7 +397,7 @@ fn open_block<F: Family, const D: usize, const T: usize>(
     while !rows.is_empty() {
         let mut jobs = Vec::with_capacity(BATCH.min(rows.len()));
         for (row, place) in rows.by_ref().take(BATCH).zip(&mut nonces) {
-            let room = split_off(&mut rest, plan.len(row));
+            let room = rest.split_off_mut(..plan.len(row)).ok_or(Fault::Offsets(row))?;
             let Some(sealed) = task.values.get(row)? else {
                 room.fill(0); // of values with a fixed length
                 continue;
@@ -461,6 +425,7 @@ fn open_block<F: Family, const D: usize, const T: usize>(
     }
     Ok(failures)
 }
+
 /// A column from Python, with its buffers held.
 struct Given<'a, 'py> {
     data: Held<'a, 'py>,
@@ -495,20 +460,10 @@ impl<'a, 'py> Given<'a, 'py> {
         if let Ok(list) = object.cast::<PyList>() {
             return Self::of_list(list, way);
         }
-        let tuple = object.cast::<PyTuple>()?;
-        let (_, _, width, _, first, rows): (
-            Bound<'_, PyAny>,
-            Bound<'_, PyAny>,
-            usize,
-            Bound<'_, PyAny>,
-            usize,
-            usize,
-        ) = tuple.extract()?;
-        let held = |item| tuple.get_borrowed_item(item)?.extract().map(Held::Theirs);
-        let some = |item| {
-            if tuple.get_borrowed_item(item)?.is_none() { Ok(None) } else { held(item).map(Some) }
-        };
-        Ok(Self { data: held(0)?, offsets: some(1)?, width, valid: some(3)?, first, rows })
+        let (data, offsets, width, valid, first, rows): (_, Option<_>, _, Option<_>, _, _) =
+            object.extract()?;
+        let (offsets, valid) = (offsets.map(Held::Theirs), valid.map(Held::Theirs));
+        Ok(Self { data: Held::Theirs(data), offsets, width, valid, first, rows })
     }
 
     /// Copies the values of a list, one behind the other.
@@ -626,83 +581,53 @@ impl<'a, 'py> GivenAds<'a, 'py> {
     }
 }
 
-/// Does the work of a call without the interpreter's lock. Returns what each block returns, the
-/// plan of the results, and their bytes, which are in a buffer of the size that `allocate` gets.
-/// Nothing else may use that buffer yet.
-fn convert<'py, R: Send>(
+/// Encrypts a list or a column to a column, or decrypts it: `keep` is None for encryption.
+///
+/// Offsets have 32 bits if those of the values do and there are at most `most` bytes. If all values
+/// have one length, there are no offsets, and nulls take as many bytes. `allocate` returns a buffer
+/// of the size that it gets, which nothing else may use yet.
+///
+/// Decryption also returns the number of values that are not authentic and the row of the first. If
+/// there are any, there is no column; if `keep` is true, there is one in which they are null.
+#[pyfunction]
+pub fn convert_column<'py>(
     cipher: &Bound<'py, Cipher>,
     values: &Bound<'py, PyAny>,
     ad: Option<&Bound<'py, PyAny>>,
-    way: Way,
-    (allocate, most, threads, nulls): (&Bound<'py, PyAny>, usize, usize, bool),
-    work: impl Fn(&Task<'_>, Block<'_>) -> Result<R, Fault> + Sync,
-) -> PyResult<(Vec<R>, Plan, Bound<'py, PyAny>)> {
+    allocate: &Bound<'py, PyAny>,
+    most: usize,
+    threads: usize,
+    keep: Option<bool>,
+) -> PyResult<(Option<Bound<'py, PyTuple>>, usize, usize)> {
     let py = cipher.py();
+    let way = if keep.is_some() { Way::Open } else { Way::Seal };
     let (given, given_ads) = (Given::new(values, way)?, GivenAds::new(ad)?);
     let (values, ads) = (given.column()?, given_ads.ads(given.rows)?);
-    let task = Task { cipher: &cipher.get().inner, values, ads };
+    let cipher = &cipher.get().inner;
+    let overhead = cipher.algorithm().key_len() + cipher.tag_len();
+    let task = Task { way, cipher, overhead, values, ads };
     let loops = values.rows.saturating_mul(8);
-    let plan = work_on(py, loops, || Plan::new(&task, way, most, nulls))?;
+    let mut plan = work_on(py, loops, || Plan::new(&task, most, keep == Some(true)))?;
     let data = allocate.call1((plan.size,))?;
     let mut out: Out<'_> = data.extract()?;
     let room = out.bytes();
     if room.len() != plan.size {
         return Err(Fault::Arguments("the buffer must have as many bytes as the results").into());
     }
-    let done = work_on(py, loops.saturating_add(plan.size), || {
+    let failures = work_on(py, loops.saturating_add(plan.size), || {
         let threads = threads_for(threads, plan.rows, plan.size);
         let blocks = Blocks { next: 0, plan: &plan, room: &mut *room };
-        in_blocks(threads, blocks, |block| work(&task, block)).inspect_err(|_| room.zeroize())
+        in_blocks(&task, threads, blocks).inspect_err(|_| room.zeroize())
     })?;
-    drop(out);
-    Ok((done, plan, data))
-}
-
-/// Encrypts a list, or a column, to a column.
-///
-/// Offsets have 32 bits if those of the values do and there are at most `most` bytes. If all values
-/// have one length there are no offsets, and nulls take as many bytes.
-#[pyfunction]
-pub fn seal_column<'py>(
-    cipher: &Bound<'py, Cipher>,
-    values: &Bound<'py, PyAny>,
-    ad: Option<&Bound<'py, PyAny>>,
-    allocate: &Bound<'py, PyAny>,
-    most: usize,
-    threads: usize,
-) -> PyResult<Bound<'py, PyTuple>> {
-    let work = |task: &Task<'_>, block: Block<'_>| task.seal_block(block);
-    let (_, plan, data) =
-        convert(cipher, values, ad, Way::Seal, (allocate, most, threads, false), work)?;
-    plan.column(data)
-}
-
-/// Decrypts a list, or a column, to a column like that of seal_column.
-///
-/// Returns the number of values that are not authentic and the row of the first too. If there are
-/// any, there is no column, or they are null if keep is true.
-#[pyfunction]
-pub fn open_column<'py>(
-    cipher: &Bound<'py, Cipher>,
-    values: &Bound<'py, PyAny>,
-    ad: Option<&Bound<'py, PyAny>>,
-    allocate: &Bound<'py, PyAny>,
-    most: usize,
-    threads: usize,
-    keep: bool,
-) -> PyResult<(Option<Bound<'py, PyTuple>>, usize, usize)> {
-    let work = |task: &Task<'_>, block: Block<'_>| task.open_block(block);
-    let (done, mut plan, data) =
-        convert(cipher, values, ad, Way::Open, (allocate, most, threads, keep), work)?;
-    let failures = done.concat();
     let (count, first) = (failures.len(), failures.iter().copied().min().unwrap_or_default());
-    if count > 0 && !keep {
-        data.extract::<Out<'_>>()?.bytes().zeroize();
+    if count > 0 && keep != Some(true) {
+        room.zeroize();
         return Ok((None, count, first));
     }
     if let Some(valid) = &mut plan.valid {
         failures.iter().for_each(|&row| mark(valid, row, false));
     }
+    drop(out);
     Ok((Some(plan.column(data)?), count, first))
 }
 

@@ -40,7 +40,7 @@ mod _native {
     #[pymodule_export]
     use super::cipher::Cipher;
     #[pymodule_export]
-    use super::column::{column_to_list, open_column, seal_column};
+    use super::column::{column_to_list, convert_column};
     #[pymodule_export]
     use super::error::{PalladionError, VerificationError};
     #[pymodule_export]

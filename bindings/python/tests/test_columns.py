@@ -32,66 +32,53 @@ CIPHER = new_cipher()
 OVERHEAD = CIPHER.overhead
 
 
-def open_all(sealed, ads=None, cipher=CIPHER):
+def open_all(sealed, ads=None):
     """Decrypts values one by one with Cipher.open."""
     ads = [None] * len(sealed) if ads is None else ads
-    return [None if value is None else cipher.open(value, ad) for value, ad in zip(sealed, ads)]
+    return [None if value is None else CIPHER.open(value, ad) for value, ad in zip(sealed, ads)]
 
 
-def as_bytes(values):
-    return [value.encode() if isinstance(value, str) else value for value in values]
+def convert_column(values, ad=None, keep=None, allocate=bytearray):
+    return _native.convert_column(CIPHER, values, ad, allocate, 2**31 - 1, 0, keep)
 
 
-def seal_column(values, ad=None):
-    return _native.seal_column(CIPHER, values, ad, bytearray, 2**31 - 1, 0)
-
-
-def open_column(values, ad=None, keep=True):
-    return _native.open_column(CIPHER, values, ad, bytearray, 2**31 - 1, 0, keep)
-
-
-def flip(value, place=-1):
-    changed = bytearray(value)
-    changed[place] ^= 1
-    return bytes(changed)
+def flip(value):
+    return value[:-1] + bytes([value[-1] ^ 1])
 
 
 def to_list(column):
     return column.to_pylist() if isinstance(column, (pa.Array, pa.ChunkedArray)) else list(column)
 
 
-# A name, a function from a list of bytes or None, and one from a list of str or None.
+def series(values, dtype):
+    return pd.Series(values, dtype=dtype, name="n")
+
+
+# A name, a function from a list and a type to a column, and that type for bytes and for str.
 CONTAINERS = {
-    "list": (list, list),
-    "tuple": (tuple, tuple),
-    "numpy": (lambda v: np.array(v + [None], object)[:-1],) * 2,
-    "binary": (lambda v: pa.array(v, pa.binary()), lambda v: pa.array(v, pa.string())),
-    "large": (lambda v: pa.array(v, pa.large_binary()), lambda v: pa.array(v, pa.large_string())),
-    "view": (lambda v: pa.array(v, pa.binary_view()), lambda v: pa.array(v, pa.string_view())),
-    "dictionary": (
-        lambda v: pa.array(v, pa.binary()).dictionary_encode(),
-        lambda v: pa.array(v, pa.string()).dictionary_encode(),
-    ),
+    "list": (lambda v, _: v, list, list),
+    "tuple": (lambda v, _: tuple(v), tuple, tuple),
+    "numpy": (lambda v, dtype: np.array(v + [None], dtype)[:-1], object, object),
+    "binary": (pa.array, pa.binary(), pa.string()),
+    "large": (pa.array, pa.large_binary(), pa.large_string()),
+    "view": (pa.array, pa.binary_view(), pa.string_view()),
+    "dictionary": (lambda v, t: pa.array(v, t).dictionary_encode(), pa.binary(), pa.string()),
     "sliced": (
-        lambda v: pa.array([b"before", None, b"x"] + v + [b"after"], pa.binary())[3:-1],
-        lambda v: pa.array(["before", None, "x"] + v + ["after"], pa.string())[3:-1],
+        lambda v, t: pa.array(["before", None, "x"] + v + ["after"], t)[3:-1],
+        pa.binary(),
+        pa.string(),
     ),
     "chunked": (
-        lambda v: pa.chunked_array([v[:2], [], v[2:3], v[3:]], pa.binary()),
-        lambda v: pa.chunked_array([v[:2], [], v[2:3], v[3:]], pa.string()),
+        lambda v, t: pa.chunked_array([v[:2], [], v[2:3], v[3:]], t),
+        pa.binary(),
+        pa.string(),
     ),
-    "pandas": (
-        lambda v: pd.Series(v, dtype=object, name="n"),
-        lambda v: pd.Series(v, dtype=object, name="n"),
-    ),
-    "pandas-str": (None, lambda v: pd.Series(v, dtype=str if STR else object, name="n")),
-    "pandas-string": (None, lambda v: pd.Series(v, dtype="string[python]", name="n")),
-    "pandas-arrow-string": (None, lambda v: pd.Series(v, dtype="string[pyarrow]", name="n")),
-    "pandas-arrow": (
-        lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.binary()), name="n"),
-        lambda v: pd.Series(v, dtype=pd.ArrowDtype(pa.large_string()), name="n"),
-    ),
-    "polars": (lambda v: pl.Series("n", v, pl.Binary), lambda v: pl.Series("n", v, pl.String)),
+    "pandas": (series, object, object),
+    "pandas-str": (series, None, str if STR else object),
+    "pandas-string": (series, None, "string[python]"),
+    "pandas-arrow-string": (series, None, "string[pyarrow]"),
+    "pandas-arrow": (series, pd.ArrowDtype(pa.binary()), pd.ArrowDtype(pa.large_string())),
+    "polars": (lambda v, dtype: pl.Series("n", v, dtype), pl.Binary, pl.String),
 }
 
 
@@ -103,30 +90,28 @@ def is_null(value):
 @pytest.mark.parametrize("ad", [None, b"header", "each"])
 @pytest.mark.parametrize("text", [False, True])
 def test_containers(name, ad, text):
-    make = CONTAINERS[name][text]
-    if make is None:
+    make, *kinds = CONTAINERS[name]
+    if kinds[text] is None:
         pytest.skip("strings only")
     plain = TEXTS if text else VALUES
     for values in (plain, plain[:1], [], [None, None], plain * 7):
         ads = None if ad is None else [ad] * len(values)
         if ad == "each":
             ads = [str(i).encode() for i in range(len(values))]
-        column = make(values)
+        column = make(values, kinds[text])
         given_ad = ads if ad == "each" else ad
         sealed = columns.encrypt(column, CIPHER, given_ad)
         found = [None if is_null(v) else v for v in to_list(sealed)]
-        assert open_all(found, ads) == as_bytes(values)
+        assert open_all(found, ads) == [v.encode() if isinstance(v, str) else v for v in values]
         opened = columns.decrypt(sealed, CIPHER, given_ad, type="string" if text else None)
         assert [None if is_null(v) else v for v in to_list(opened)] == values
-        if isinstance(column, pa.ChunkedArray):
-            assert sealed.type == pa.binary() and opened.num_chunks == column.num_chunks
-            sealed.validate(full=True)
-            opened.validate(full=True)
-        elif isinstance(column, pa.Array):
+        if isinstance(column, (pa.Array, pa.ChunkedArray)):
             large = name in ("large", "view")
             assert sealed.type == (pa.large_binary() if large else pa.binary())
             sealed.validate(full=True)
             opened.validate(full=True)
+            if isinstance(column, pa.ChunkedArray):
+                assert opened.num_chunks == column.num_chunks
         elif isinstance(column, pd.Series):
             assert sealed.name == opened.name == "n" and sealed.index.equals(column.index)
             kept = isinstance(column.dtype, pd.ArrowDtype) or (
@@ -280,13 +265,14 @@ def test_wider_offsets(monkeypatch):
     ["list", "numpy", "binary", "large", "sliced", "chunked", "pandas", "pandas-arrow", "polars"],
 )
 def test_failures(name):
-    make, rows = CONTAINERS[name][0], [3, 8, 20]
+    make, kind, _ = CONTAINERS[name]
+    rows = [3, 8, 20]
     sealed = columns.encrypt(VALUES * 3, CIPHER)
     changes = [flip, lambda v: v[:20], lambda v: b""]
     changed = list(sealed)
     for row, change in zip(rows, changes):
         changed[row] = change(changed[row])
-    column = make(changed)
+    column = make(changed, kind)
     with pytest.raises(columns.ColumnError) as caught:
         columns.decrypt(column, CIPHER)
     assert (caught.value.row, caught.value.failed) == (3, 3)
@@ -297,12 +283,12 @@ def test_failures(name):
     assert [None if is_null(v) else v for v in to_list(opened)] == expected
     # A value moved to another row is authentic only if nothing binds it to its row.
     ads = [str(i) for i in range(21)]
-    sealed = columns.encrypt(make(VALUES * 3), CIPHER, ads)
+    sealed = columns.encrypt(make(VALUES * 3, kind), CIPHER, ads)
     moved = [None if is_null(v) else v for v in to_list(sealed)]
     moved[0], moved[1] = moved[1], moved[0]
     for ad, first, failed in ((ads, 0, 2), (b"other", 0, 15)):
         with pytest.raises(columns.ColumnError) as caught:
-            columns.decrypt(make(moved), CIPHER, ad)
+            columns.decrypt(make(moved, kind), CIPHER, ad)
         assert (caught.value.row, caught.value.failed) == (first, failed)
 
 
@@ -312,12 +298,24 @@ def test_values_that_failed_are_zeros():
     sealed[4000] = flip(sealed[4000])
     _, offsets, data = pa.array(sealed).buffers()
     parts = (data, offsets, 4, None, 0, 5000)
-    assert open_column(parts, keep=False) == (None, 1, 4000)
-    (out, _, width, valid, first, rows), *failed = open_column(parts, keep=True)
+    assert convert_column(parts, keep=False) == (None, 1, 4000)
+    (out, _, width, valid, first, rows), *failed = convert_column(parts, keep=True)
     assert (width, first, rows, failed) == (4, 0, 5000, [1, 4000])
     assert valid == bytes([255] * 500 + [254] + [255] * 124)
     values[4000] = bytes(40)
     assert out == b"".join(values)
+
+
+def test_nothing_is_left_if_one_failed(monkeypatch):
+    sealed = columns.encrypt([b"secret"] * 3, CIPHER)
+    column = pa.chunked_array([sealed, sealed[:2] + [flip(sealed[2])]])
+    rooms, allocate = [], pa.allocate_buffer
+    monkeypatch.setattr(
+        pa, "allocate_buffer", lambda size: rooms.append(allocate(size)) or rooms[-1]
+    )
+    with pytest.raises(columns.ColumnError, match="^row 5 failed"):
+        columns.decrypt(column, CIPHER)
+    assert [room.to_pybytes() for room in rooms] == [bytes(18)] * 2
 
 
 def test_text_must_be_text():
@@ -550,9 +548,9 @@ def test_text_is_not_encrypted():
     first=st.integers(0, 9) | st.sampled_from([2**63 - 1, 2**64 - 1]),
     count=st.integers(0, 9) | st.sampled_from([2**61, 2**63 - 1, 2**64 - 1]),
     fixed=st.none() | st.integers(0, 60) | st.just(2**63),
-    opens=st.booleans(),
+    keep=st.sampled_from([None, False, True]),
 )
-def test_fuzz(data, wide, offsets, raw, valid, first, count, fixed, opens):
+def test_fuzz(data, wide, offsets, raw, valid, first, count, fixed, keep):
     """Whatever the buffers hold, there is a result or an error."""
     code, width = ("q", 8) if wide else ("i", 4)
     buffer = raw if raw is not None else array.array(code, offsets).tobytes()
@@ -561,10 +559,9 @@ def test_fuzz(data, wide, offsets, raw, valid, first, count, fixed, opens):
         if fixed is not None
         else (data, buffer, width, valid, first, count)
     )
-    call = open_column if opens else seal_column
     for ad in (None, parts, [b"x"] * min(count, 20)):
         try:
-            call(parts, ad)
+            convert_column(parts, ad, keep)
         except (ValueError, OverflowError):
             pass
 
@@ -573,7 +570,7 @@ def test_bad_offsets():
     def seal(offsets, data=b"0123456789", first=0, count=None, code="i"):
         count = len(offsets) - 1 if count is None else count
         offsets = array.array(code, offsets)
-        seal_column((data, offsets, offsets.itemsize, None, first, count))
+        convert_column((data, offsets, offsets.itemsize, None, first, count))
 
     seal([0, 4, 10])
     seal([0, 4, 10], code="q")
@@ -591,7 +588,7 @@ def test_bad_offsets():
 
 
 def test_bad_columns():
-    seal_column((b"abcdef", None, 3, None, 0, 2))
+    convert_column((b"abcdef", None, 3, None, 0, 2))
     for wrong in (
         (b"", None, 3),
         (b"", None, -1, None, 0, 1),
@@ -599,11 +596,13 @@ def test_bad_columns():
         (b"", b"", 5, None, 0, 0),
     ):
         with pytest.raises((TypeError, ValueError, OverflowError)):
-            seal_column(wrong)
+            convert_column(wrong)
+    with pytest.raises(ValueError, match="too short"):
+        convert_column((b"", None, 0, None, 0, 2**62), keep=True)
     with pytest.raises(ValueError, match="as many bytes"):
-        _native.seal_column(CIPHER, [b"a"], None, lambda size: bytearray(size + 1), 100, 0)
+        convert_column([b"a"], allocate=lambda size: bytearray(size + 1))
     with pytest.raises(ValueError, match="as many rows"):
-        seal_column((b"abcdef", None, 3, None, 0, 2), [b"a"])
+        convert_column((b"abcdef", None, 3, None, 0, 2), [b"a"])
 
 
 def test_offsets_that_change_meanwhile():
@@ -622,7 +621,7 @@ def test_offsets_that_change_meanwhile():
         task = pool.submit(disturb)
         for _ in range(60):
             try:
-                seal_column((data, offsets, 8, None, 0, 20000))
+                convert_column((data, offsets, 8, None, 0, 20000))
             except ValueError:
                 pass
         ended = True

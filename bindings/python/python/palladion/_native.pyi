@@ -451,22 +451,14 @@ def format_key_file(key: Buffer) -> str: ...
 # number of rows.
 _Parts = tuple[Any, Any, int, Any, int, int]
 
-def seal_column(
+def convert_column(
     cipher: Cipher,
     values: list[Any] | _Parts,
     ad: Any,
     allocate: Callable[[int], Any],
     most: int,
     threads: int,
-) -> _Parts: ...
-def open_column(
-    cipher: Cipher,
-    values: list[Any] | _Parts,
-    ad: Any,
-    allocate: Callable[[int], Any],
-    most: int,
-    threads: int,
-    keep: bool,
+    keep: bool | None,
 ) -> tuple[_Parts | None, int, int]: ...
 def column_to_list(column: _Parts, text: bool) -> list[Any]: ...
 

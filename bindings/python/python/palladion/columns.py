@@ -193,13 +193,14 @@ def decrypt(
     """
     if errors not in ("raise", "null"):
         raise ValueError(f'errors must be "raise" or "null", not {errors!r}')
-    return _convert(
-        values, _Call(cipher, ad, threads, opens=True, type=type, keep=errors == "null")
-    )
+    return _convert(values, _Call(cipher, ad, threads, type=type, keep=errors == "null"))
 
 
 class _Call:
-    """The arguments of a call, and the work on each kind of container."""
+    """The arguments of a call, and the work on each kind of column.
+
+    ``keep`` says whether values that are not authentic become null; it is None for encryption.
+    """
 
     def __init__(
         self,
@@ -207,22 +208,19 @@ class _Call:
         ad: Any,
         threads: Optional[int],
         *,
-        opens: bool = False,
         type: Any = None,
-        keep: bool = False,
+        keep: Optional[bool] = None,
     ) -> None:
         if not isinstance(cipher, Cipher):
             raise TypeError(f"cipher must be a palladion.Cipher, not {_name(cipher)}")
         if threads is not None and threads < 1:
             raise ValueError(f"threads must be at least 1, not {threads}")
-        if isinstance(ad, str):
-            ad = ad.encode()
         self.cipher = cipher
-        self.ad = ad
+        self.ad = ad.encode() if isinstance(ad, str) else ad
         self.threads = threads or 0
-        self.opens = opens
         self.type = type
         self.keep = keep
+        self.opens = keep is not None
         self.failed = 0
         self.first = 0
 
@@ -245,18 +243,22 @@ class _Call:
         self, values: _Source, ad: Any, allocate: Callable[[int], Any], start: int = 0
     ) -> Any:
         """Converts values, of which ``start`` is the first row; returns None if it failed."""
-        arguments = self.cipher, values, ad, allocate, _MOST_32, self.threads
-        if not self.opens:
-            return _native.seal_column(*arguments)
-        column, failed, first = _native.open_column(*arguments, self.keep)
+        column, failed, first = _native.convert_column(
+            self.cipher, values, ad, allocate, _MOST_32, self.threads, self.keep
+        )
         if failed and not self.failed:
             self.first = start + first
         self.failed += failed
         return column
 
-    def check(self) -> None:
-        """Raises at the end of a column if a value was not authentic, unless those become null."""
+    def check(self, parts: list[Optional[_Parts]]) -> None:
+        """Raises at the end of a column if a value was not authentic, unless those become null.
+
+        Then nothing is returned of the authentic parts either.
+        """
         if self.failed and not self.keep:
+            for part in parts:
+                _wipe(part)
             raise ColumnError(self.first, self.failed)
 
     def objects(self, values: list[Any]) -> list[Any]:
@@ -266,7 +268,7 @@ class _Call:
                 f'type must be "binary" or "string" for Python objects, not {self.type!r}'
             )
         column = self.native(values, self.ads_of(len(values))(0, len(values)), bytearray)
-        self.check()
+        self.check([column])
         try:
             return _native.column_to_list(column, self.opens and self.type == "string")
         finally:
@@ -278,6 +280,8 @@ class _Call:
         np = _import("numpy")
 
         rows, width = values.shape
+        if self.opens and self.type not in (None, "binary"):
+            raise TypeError("rows of uint8 always become bytes; decrypt them without a type")
         if self.opens and width < self.cipher.overhead:
             raise ValueError(
                 f"encrypted rows must have at least {self.cipher.overhead} bytes, but have {width}"
@@ -289,39 +293,29 @@ class _Call:
             self.ads_of(rows)(0, rows),
             lambda size: np.empty(size, np.uint8),
         )
-        self.check()
+        self.check([column])
         data, _, width, *_ = column
         return data.reshape(rows, width)
 
-    def arrow(self, values: Any) -> Any:
+    def arrow(self, column: Any) -> Any:
         """Converts an Array or a ChunkedArray of pyarrow."""
         pa = _pyarrow()
-        chunked = isinstance(values, pa.ChunkedArray)
-        column = _column_of(values)
         kind = column.type
-        if self.opens and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        if self.opens and "string" in str(kind):
             raise TypeError(f"encrypted values must be binary, not {kind}")
-        ads = self.ads_of(len(values))
+        ads = self.ads_of(len(column))
         start, parts = 0, []
-        for chunk in (column.chunks or [pa.array([], kind)]) if chunked else [column]:
-            rows = len(chunk)
-            parts.append(
-                self.native(_arrow_parts(pa, chunk), ads(start, rows), pa.allocate_buffer, start)
-            )
-            start += rows
-        if self.failed and not self.keep:
-            # Nothing is returned of the authentic chunks either.
-            for part in parts:
-                _wipe(part)
-        self.check()
+        for chunk in _chunks(pa, column):
+            ad = ads(start, len(chunk))
+            parts.append(self.native(_arrow_parts(pa, chunk), ad, pa.allocate_buffer, start))
+            start += len(chunk)
+        self.check(parts)
         results = [_arrow_array(pa, part) for part in parts]
         # If one chunk needs 64-bit offsets, all get them.
-        if any(result.type != results[0].type for result in results):
-            results = [result.cast(pa.large_binary()) for result in results]
-        wanted = self._arrow_type(pa, results[0].type)
-        if wanted != results[0].type:
-            results = [result.cast(wanted) for result in results]
-        return pa.chunked_array(results, wanted) if chunked else results[0]
+        kinds = {result.type for result in results}
+        wanted = self._arrow_type(pa, kinds.pop() if len(kinds) == 1 else pa.large_binary())
+        results = [array if array.type == wanted else array.cast(wanted) for array in results]
+        return pa.chunked_array(results) if isinstance(column, pa.ChunkedArray) else results[0]
 
     def _arrow_type(self, pa: Any, actual: Any) -> Any:
         """The type of the result."""
@@ -337,43 +331,23 @@ class _Call:
 
 
 def _convert(values: Any, call: _Call) -> Any:
-    """Chooses the work by the type of the container."""
+    """Converts a column. The container of the values says which one the result gets."""
     if isinstance(values, (list, tuple)):
         return call.objects(list(values))
-    kind = _kind(values)
-    if call.opens:
-        _check_dtype(values)
-    if kind == "numpy":
-        return _numpy(values, call)
-    if kind == "pyarrow":
-        return call.arrow(values)
-    if kind == "pandas":
-        return _pandas(values, call)
-    if kind == "polars":
-        return _polars(values, call)
-    raise TypeError(f"values must be {_SUPPORTED}, not {_name(values)}")
-
-
-def _check_dtype(values: Any) -> None:
-    """Refuses encrypted values of a dtype that NumPy shortens."""
-    if getattr(getattr(values, "dtype", None), "kind", "") == "S":
+    if call.opens and getattr(getattr(values, "dtype", None), "kind", "") == "S":
         raise TypeError(
             "NumPy drops zero bytes at the end of values of dtype S, so some encrypted values are "
             "incomplete; keep them in what encrypt returned, or in "
             "numpy.array(values, dtype=object)"
         )
-
-
-def _numpy(values: Any, call: _Call) -> Any:
-    np = _import("numpy")
-
-    column = _column_of(values)
-    if isinstance(column, list):
-        return _to_objects(call.objects(column))
-    if call.opens and call.type not in (None, "binary"):
-        raise TypeError("rows of uint8 always become bytes; decrypt them without a type")
-    assert isinstance(column, np.ndarray)
-    return call.matrix(column)
+    column, kind = _column_of(values, "values"), _kind(values)
+    if kind == "pandas":
+        return _pandas(values, column, call)
+    if kind == "polars":
+        return _polars(values, column, call)
+    if kind == "pyarrow":
+        return call.arrow(column)
+    return _to_objects(call.objects(column)) if isinstance(column, list) else call.matrix(column)
 
 
 def _to_objects(values: list[Any]) -> Any:
@@ -385,7 +359,7 @@ def _to_objects(values: list[Any]) -> Any:
     return array
 
 
-def _pandas(values: Any, call: _Call) -> Any:
+def _pandas(values: Any, column: Any, call: _Call) -> Any:
     pd = _import("pandas")
 
     wanted: Any = None  # a dtype for strings, unless the container decides
@@ -396,7 +370,6 @@ def _pandas(values: Any, call: _Call) -> Any:
     usual = pd.Series(["text"]).dtype  # str from pandas 3 on, objects before
     has_str = isinstance(usual, pd.StringDtype)
     text = call.opens and call.type == "string" and wanted is None and has_str
-    column = _column_of(values)
     if isinstance(column, list):
         if text and usual.storage == "python":  # there is no pyarrow, and str becomes objects
             wanted = usual
@@ -416,16 +389,15 @@ def _pandas(values: Any, call: _Call) -> Any:
     return pd.Series(array, index=values.index, name=values.name)
 
 
-def _polars(values: Any, call: _Call) -> Any:
+def _polars(values: Any, column: Any, call: _Call) -> Any:
     pl = _import("polars")
 
-    column = _column_of(values)
     if call.type is pl.String or call.type is pl.Binary:
         call.type = "string" if call.type is pl.String else "binary"
     return pl.Series(values.name, call.arrow(column))
 
 
-def _column_of(values: Any) -> Any:
+def _column_of(values: Any, what: str = "a column") -> Any:
     """The column as a type that native code knows, without a copy if possible.
 
     That is a list, an array of uint8 with two dimensions, or an Array or ChunkedArray of pyarrow of
@@ -433,16 +405,15 @@ def _column_of(values: Any) -> Any:
     """
     if isinstance(values, (list, tuple)):
         return list(values)
-    kind = _kind(values)
-    if kind == "numpy":
-        return _column_of_numpy(values)
-    if kind == "pyarrow":
-        return _column_of_arrow(values)
-    if kind == "pandas":
-        return _column_of_pandas(values)
-    if kind == "polars":
-        return _column_of_polars(values)
-    raise TypeError(f"a column must be {_SUPPORTED}, not {_name(values)}")
+    of = {
+        "numpy": _column_of_numpy,
+        "pyarrow": _column_of_arrow,
+        "pandas": _column_of_pandas,
+        "polars": _column_of_polars,
+    }.get(_kind(values))
+    if of is None:
+        raise TypeError(f"{what} must be {_SUPPORTED}, not {_name(values)}")
+    return of(values)
 
 
 def _column_of_numpy(values: Any) -> Any:
@@ -462,16 +433,15 @@ def _column_of_numpy(values: Any) -> Any:
 
 def _column_of_arrow(values: Any) -> Any:
     pa = _pyarrow()
-    kind = values.type
-    if pa.types.is_dictionary(kind):
-        values = values.cast(kind.value_type)
-        kind = values.type
-    views = [getattr(pa.types, name, None) for name in ("is_binary_view", "is_string_view")]
-    if any(is_view is not None and is_view(kind) for is_view in views):
-        return values.cast(pa.large_binary() if "binary" in str(kind) else pa.large_string())
-    if pa.types.is_null(kind):
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    kind = str(values.type)
+    if kind == "null":
         return values.cast(pa.binary())
-    if not _is_binary(pa, kind):
+    if kind in ("binary_view", "string_view"):  # which older versions of pyarrow lack
+        return values.cast(pa.large_binary() if kind == "binary_view" else pa.large_string())
+    plain = kind in ("binary", "large_binary", "string", "large_string")
+    if not plain and not pa.types.is_fixed_size_binary(values.type):
         raise TypeError(f"a pyarrow column must be of binary or string, not {kind}; cast it")
     return values
 
@@ -509,29 +479,15 @@ def _column_of_polars(values: Any) -> Any:
     return _column_of_arrow(array)
 
 
-def _is_binary(pa: Any, kind: Any) -> bool:
-    types = pa.types
-    tests = (
-        types.is_binary,
-        types.is_large_binary,
-        types.is_string,
-        types.is_large_string,
-        types.is_fixed_size_binary,
-    )
-    return any(test(kind) for test in tests)
-
-
 def _arrow_parts(pa: Any, values: Any) -> _Parts:
-    """The buffers of an array."""
+    """The buffers of an array. One without rows may lack some."""
     buffers, kind = values.buffers(), values.type
     valid = buffers[0] if values.null_count else None
-    data = buffers[-1] if buffers[-1] is not None else b""
+    data = buffers[-1] or b""
     if pa.types.is_fixed_size_binary(kind):
         return data, None, kind.byte_width, valid, values.offset, len(values)
-    # An array without rows may have no offsets.
-    offsets = buffers[1] if buffers[1] is not None else b""
-    width = 8 if pa.types.is_large_binary(kind) or pa.types.is_large_string(kind) else 4
-    return data, offsets, width, valid, values.offset, len(values)
+    width = 8 if str(kind).startswith("large") else 4
+    return data, buffers[1] or b"", width, valid, values.offset, len(values)
 
 
 def _arrow_array(pa: Any, parts: _Parts) -> Any:
@@ -546,6 +502,12 @@ def _arrow_array(pa: Any, parts: _Parts) -> Any:
     return pa.Array.from_buffers(kind, rows, buffers)
 
 
+def _chunks(pa: Any, column: Any) -> list[Any]:
+    """The arrays of a column, of which there is at least one."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return chunks or [pa.array([], column.type)]
+
+
 def _source(column: Any, start: int, rows: int) -> _Source:
     """Some rows of a column, for native code."""
     if isinstance(column, list):
@@ -557,18 +519,9 @@ def _source(column: Any, start: int, rows: int) -> _Source:
         data = np.ascontiguousarray(column[start : start + rows]).reshape(-1)
         return data, None, column.shape[1], None, 0, rows
     pa = _pyarrow()
-    part = column.slice(start, rows)
-    if isinstance(part, pa.ChunkedArray):
-        chunks = [chunk for chunk in part.chunks if len(chunk)]
-        # If its chunks are not those of the values, the rows are copied.
-        part = (
-            chunks[0]
-            if len(chunks) == 1
-            else pa.concat_arrays(chunks)
-            if chunks
-            else pa.array([], part.type)
-        )
-    return _arrow_parts(pa, part)
+    chunks = _chunks(pa, column.slice(start, rows))
+    # If its chunks are not those of the values, the rows are copied.
+    return _arrow_parts(pa, chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks))
 
 
 def _wipe(parts: Optional[_Parts]) -> None:
