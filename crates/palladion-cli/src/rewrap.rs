@@ -182,7 +182,7 @@ impl Change<'_> {
             ));
         }
         let (are_same, asks) = (copies.are_same(), ring.asks);
-        let (mut refused, mut found, mut held) = (None, None, None);
+        let (mut refused, mut found) = (None, None);
         let sealed = Sealed::of_copies(name, copies)
             .map_err(|error| Failure::file(&error, name, "the output"))?;
         let slots = sealed.head.as_ref().map_or(&[][..], Head::slots);
@@ -200,13 +200,16 @@ impl Change<'_> {
         let secrets = Secrets { given, new };
         // The new head, or what opens a file that has to be copied for it.
         let done = ring.unlock(&sealed, name, |keyring| {
+            let mut held = None;
             let plan = |rewrap: &Rewrap| {
                 found = Some(rewrap.slots().to_vec());
                 let plan = rewrap.plan(self.slots(rewrap, keyring, &secrets, slots)?)?;
                 held = Some(interrupt::hold()); // until both copies are written
                 Ok(plan)
             };
-            match Rewrap::in_place(path, keyring, &self.limits, plan) {
+            let done = Rewrap::in_place(path, keyring, &self.limits, plan);
+            drop(held);
+            match done {
                 Err(Error::NoRoomForSlots { room, .. }) if room < Head::MAX_LEN => {
                     Ok(Err(keyring.clone()))
                 }
@@ -223,7 +226,6 @@ impl Change<'_> {
                 }
             }
         });
-        drop(held);
         let done = done.map_err(|failure| match refused {
             Some(why) => {
                 let failure = Failure::file(&Error::CannotChangeSlots(why), name, name);
