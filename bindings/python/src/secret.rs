@@ -94,6 +94,10 @@ impl Secret {
         // Large enough from the start: growing would leave copies in freed memory.
         let mut keys = Vec::with_capacity(key.items.len() + key_file.items.len());
         key.each(py, |key| {
+            if key.is_instance_of::<PyString>() {
+                let message = "key takes 32 bytes: pass the name of a key file as key_file";
+                return Err(PyTypeError::new_err(message));
+            }
             keys.push(master_key(&key.extract()?)?);
             Ok(())
         })?;

@@ -569,6 +569,7 @@ def test_key_slots(tmp_path: pathlib.Path) -> None:
         ({"recipients": [lambda _: b"age-encryption.org/v1\n" * 3000]}, ValueError, "65535"),
         ({"recipients": [one, bytes(16)]}, ValueError, r"recipients\[1\]: .*32 bytes"),
         ({"recipients": [one, 5]}, TypeError, r"recipients\[1\]: "),
+        ({"key": "my.key"}, TypeError, "pass the name of a key file as key_file"),
         ({"recipients": []}, ValueError, "list recipients is empty"),
         ({"recipients": ["x\n"]}, ValueError, "line break"),
         ({"recipients": ["age1ql3z7"]}, ValueError, r"a recipient is not .*\[lambda key: pyrage"),

@@ -272,9 +272,10 @@ pub struct InOutArgs {
     #[arg(long)]
     pub recursive: bool,
     /// Skip a file if its output has the same date and the right length; replace an output that is
-    /// older. Keep one, with a warning, if it is newer, or if encrypt finds it bound to a place and
-    /// --bind is not given, or the reverse: another place is not noticed. With --force, replace
-    /// that too
+    /// older. Keep one, with a warning, if it is newer, or if encrypt finds that it opens otherwise
+    /// than a new one: with another kind of secret or another key file, or bound to another place.
+    /// Another passphrase and other recipients are not noticed. With --force, replace what would be
+    /// kept
     #[arg(long)]
     pub skip_existing: bool,
     /// Each file of --recursive is bound to its own path: that of the encrypted file in its

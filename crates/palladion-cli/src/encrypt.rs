@@ -9,7 +9,7 @@ use crate::failure::{Failure, Result, tell};
 use crate::impatient::Impatient;
 use crate::input::{Input, check_one_of};
 use crate::keys::{OwnSecret, Source};
-use crate::naming::Naming;
+use crate::naming::{Naming, Opens};
 use crate::recipients::Addressees;
 use crate::ring::allowing;
 use crate::terminal;
@@ -46,9 +46,13 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         tell(&format!("warning: to decrypt with so costly a passphrase, use {}", allowing(&kdf)));
     }
     if in_out.skip_existing {
+        let is_own = |source: &Source| source.kind() != Kind::Identity;
+        let own = sources.iter().filter(|source| is_own(source)).map(Source::kind);
+        let kinds = own.chain(addressees.first().map(|_| Kind::Identity)).collect();
         let keys = sources.iter_mut().filter(|source| source.kind() == Kind::Key);
         let opens = |source: &mut Source| source.secret().ok()?.keyring(args.bind.as_deref()).ok();
-        naming.keys = keys.filter_map(opens).collect();
+        let keys = keys.filter_map(opens).collect();
+        naming.opens = Opens { kinds, keys, slots: args.slots };
     }
     batch::run(&naming, |path, label, batch| {
         if has_passphrase {

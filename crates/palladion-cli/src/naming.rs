@@ -17,6 +17,7 @@ use crate::output::{Access, Output};
 use crate::ring::is_wrong_secret;
 use crate::sealed::Sealed;
 use crate::tree::{Found, Tree, folder_of, is_unfinished, walk};
+use crate::values::Kind;
 
 /// The end of the name of an encrypted file.
 const SUFFIX: &str = "pld";
@@ -67,9 +68,19 @@ pub struct Naming<'a> {
     is_encrypted: bool,
     /// Whether new encrypted files are bound to a place.
     binds: bool,
-    /// What opens new encrypted files, but for passphrases, which take long, and the identities of
-    /// recipients. With `--bind`, it has the place.
+    /// What opens new encrypted files.
+    pub opens: Opens,
+}
+
+/// What opens new encrypted files, as far as that can be told from those that exist.
+#[derive(Default)]
+pub struct Opens {
+    pub kinds: Vec<Kind>,
+    /// The keys: a passphrase would take long to try, and a recipient opens nothing. With `--bind`,
+    /// they have the place.
     pub keys: Vec<Keyring>,
+    /// Whether there must be key slots.
+    pub slots: bool,
 }
 
 impl<'a> Naming<'a> {
@@ -95,7 +106,15 @@ impl<'a> Naming<'a> {
             check_is_one(&args.files)?;
         }
         let folder = output.filter(|path| trees.is_empty() && names_folder(path));
-        let naming = Self { args, folder, trees, derive, is_encrypted, binds: false, keys: vec![] };
+        let naming = Self {
+            args,
+            folder,
+            trees,
+            derive,
+            is_encrypted,
+            binds: false,
+            opens: Opens::default(),
+        };
         if !naming.trees.is_empty() {
             return Ok(naming);
         }
@@ -311,12 +330,20 @@ impl<'a> Naming<'a> {
             (true, _) => return Some(Existing::UpToDate),
             (false, true) if !self.binds => "is bound to a place, which no option names,",
             (false, false) if self.binds => "is not bound to a place",
-            _ => match self.keys.iter().try_for_each(|key| self.try_to_open(key, &file, path)) {
-                Ok(()) => return Some(Existing::UpToDate),
-                Err(Error::WrongPlace) => "is bound to another place",
-                Err(Error::NeedsPassphrase) => "is encrypted with a passphrase",
-                Err(error) if is_wrong_secret(&error) => "does not open with this key",
-                Err(_) => return None, // it is damaged
+            _ => match self.opens.kinds.iter().find(|kind| !sealed.takes(**kind)) {
+                Some(Kind::Passphrase) => "opens with no passphrase",
+                Some(Kind::Identity) => "is for no recipient",
+                Some(_) => "opens with no key",
+                None if self.opens.slots && sealed.head.is_none() => "has no key slots",
+                None => {
+                    let mut keys = self.opens.keys.iter();
+                    match keys.try_for_each(|key| self.try_to_open(key, &file, path)) {
+                        Ok(()) => return Some(Existing::UpToDate),
+                        Err(Error::WrongPlace) => "is bound to another place",
+                        Err(error) if is_wrong_secret(&error) => "does not open with this key",
+                        Err(_) => return None, // it is damaged
+                    }
+                }
             },
         };
         (!self.args.force).then_some(Existing::Unlike(output, unlike))
@@ -561,7 +588,7 @@ pub fn encrypted_files(
         return vec![Err(failure.of_all_files())];
     }
     for root in named {
-        let before = files.len();
+        let (before, mut others) = (files.len(), Named::default());
         if !recursive || !root.is_dir() {
             files.push(match bind_to_path {
                 true => Err(Failure::usage(format!("{} is not a directory", quoted(root)))
@@ -578,6 +605,9 @@ pub fn encrypted_files(
                         .transpose();
                     files.push(place.map(|place| (path.to_path_buf(), place)));
                 }
+                Found::File(path) if !is_unfinished(path.file_name().unwrap_or_default()) => {
+                    others.add(path);
+                }
                 Found::Unreadable(path, error) => {
                     files.push(Err(Failure::io("read", &quoted(path), &error)));
                 }
@@ -588,6 +618,9 @@ pub fn encrypted_files(
         if files.len() == before {
             let message = format!("no file in {} ends in .pld", quoted(root));
             files.push(Err(Failure::usage(message).hint("name the directory of encrypted files")));
+        } else if others.count > 0 {
+            let (count, names) = (others.count, others.names());
+            note(&format!("note: without .pld at the end, and passed over: {count} ({names})"));
         }
     }
     files

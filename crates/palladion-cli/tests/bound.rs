@@ -325,13 +325,23 @@ fn what_opens_otherwise_is_not_up_to_date() {
     bench.flip("sealed/two.pld", std::fs::metadata(&sealed).unwrap().len() as usize - 300);
     std::fs::File::options().write(true).open(&sealed).unwrap().set_modified(date).unwrap();
     run("bob", &[], 0, "note: encrypted: 1, up to date: 3", "");
-    // With a passphrase, which would take long to try.
-    let words = ["--passphrase-file", "words", "--kdf-memory=64K", "--kdf-passes=1"];
+    // Another kind of secret, and slots that are missing.
+    let args = joined(&[&again, &["--bind-to-path", "-kbob"]]);
+    let [none, slots] = ["opens with no passphrase and was kept", "has no key slots and was kept"];
     bench.private("words", "words");
+    let words = ["--passphrase-file", "words", "--kdf-memory=64K", "--kdf-passes=1"];
+    assert_eq!(ends(&bench, &joined(&[&args, &words]), 2, &kept(4), none), 4);
+    bench.ok("keygen -q --identity -o id");
+    let recipient = joined(&[&again, &["--bind-to-path", "-iid"]]);
+    assert_eq!(ends(&bench, &recipient, 2, &kept(4), "is for no recipient and was kept"), 4);
+    run("bob", &["--force", "--slots"], 0, "note: encrypted: 1, up to date: 3", "");
+    bench.ok("encrypt -qfkbob --recursive tree -o sealed --bind-to-path");
+    assert_eq!(ends(&bench, &joined(&[&args, &["--slots"]]), 2, &kept(4), slots), 4);
+    // With a passphrase, which would take long to try.
     let args = ["encrypt", "--recursive", "tree", "-o", "new", "--skip-existing"];
     ends(&bench, &joined(&[&args, &words]), 0, "note: encrypted: 4", "");
     ends(&bench, &joined(&[&args, &words]), 0, "note: encrypted: 0, up to date: 4", "");
-    let how = "is encrypted with a passphrase and was kept";
+    let how = "opens with no key and was kept";
     assert_eq!(ends(&bench, &joined(&[&args, &["-kkey"]]), 2, &kept(4), how), 4);
 }
 
