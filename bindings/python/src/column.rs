@@ -295,7 +295,7 @@ impl<'b> Iterator for Blocks<'b> {
             (bytes, end) = (bytes + self.plan.len(end), end + 1);
         }
         self.next = end;
-        let room = self.room.split_off_mut(..bytes)?;
+        let room = self.room.split_off_mut(..bytes).expect("the plan fits the room");
         Some(Block { rows: start..end, plan: self.plan, room })
     }
 }

@@ -681,10 +681,13 @@ impl ToArgs {
 ///
 /// The options -k, -i and -p say what opens the file now, as for palladion decrypt. The slots that
 /// these secrets open are replaced by those that --to-key, --to-passphrase and --to-recipient say,
-/// and all others stay: nobody has to know their secrets. With --add, yours stay too. With
-/// --remove, exactly the slots with these numbers go. With --only, all go that are not named. A
-/// note says which slots were removed, added and kept, and a warning which kind of secret no longer
-/// opens the file.
+/// and all others stay: nobody has to know their secrets. All recipients of one command share a
+/// slot, so whoever replaces it names them all again. Without -k, -i and -p, what opens the file
+/// first is meant: the default key, the default identity or a passphrase.
+///
+/// With --add, yours stay too. With --remove, exactly the slots with these numbers are removed, and
+/// with --only all that are not named. A note says which slots were removed, added and kept, and a
+/// warning which kind of secret no longer opens the file.
 ///
 /// A change that your own secret would not survive is refused without --force.
 ///
@@ -712,7 +715,7 @@ pub struct RewrapArgs {
     /// Keep all slots that are there
     #[arg(long)]
     pub add: bool,
-    /// Keep only those slots that the options --to-… name, whoever the others are for
+    /// Keep only those slots that the options --to-… name, and remove even those of other people
     #[arg(long, conflicts_with_all = ["add", "remove", "repair"])]
     pub only: bool,
     /// Remove the slot with this number, as palladion slots prints it for this one file, and keep

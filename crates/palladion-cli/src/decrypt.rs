@@ -75,7 +75,9 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
                         .map(Some),
                     None => {
                         let is_shown = output.is_terminal() && in_out.output.is_none();
-                        let writer = Impatient { input: &input, output: &output, bar, is_shown };
+                        let unfinished = Vec::new();
+                        let writer =
+                            Impatient { input: &input, output: &output, bar, is_shown, unfinished };
                         decryptor.run(file, writer).map(|summary| {
                             if let Some(problem) = sealed.check_copies(summary.spare, &input) {
                                 let repair = sealed.repair(summary.bytes, &input);

@@ -50,8 +50,8 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         let own = sources.iter().filter(|source| is_own(source)).map(Source::kind);
         let kinds = own.chain(addressees.first().map(|_| Kind::Identity)).collect();
         let keys = sources.iter_mut().filter(|source| source.kind() == Kind::Key);
-        let opens = |source: &mut Source| source.secret().ok()?.keyring(args.bind.as_deref()).ok();
-        let keys = keys.filter_map(opens).collect();
+        let opens = |source: &mut Source| source.secret()?.keyring(args.bind.as_deref());
+        let keys = keys.map(opens).collect::<Result<_>>()?;
         naming.opens = Opens { kinds, keys, slots: args.slots };
     }
     batch::run(&naming, |path, label, batch| {
@@ -85,8 +85,13 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         let slots = slots.collect::<Result<Vec<_>>>()?;
         input.begin();
         let mut progress = batch.progress(input.len, label);
-        let writer =
-            Impatient { input: &input, output: &output, bar: progress.bar(), is_shown: false };
+        let writer = Impatient {
+            input: &input,
+            output: &output,
+            bar: progress.bar(),
+            is_shown: false,
+            unfinished: Vec::new(),
+        };
         let place = args.bind.as_deref().map(str::as_bytes).or(own_place.as_deref());
         let bound;
         let encryptor = match (&secrets[..], &addressees[..], place) {

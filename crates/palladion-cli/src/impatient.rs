@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use indicatif::ProgressBar;
+use zeroize::Zeroizing;
 
 use crate::failure::Failure;
 use crate::input::Input;
@@ -17,9 +18,27 @@ pub struct Impatient<'a> {
     /// Whether it is a terminal that nobody named. Then only text is written: whoever can encrypt
     /// for the user could send anything to the terminal.
     pub is_shown: bool,
+    /// The beginning of a character that the last chunk ended with.
+    pub unfinished: Vec<u8>,
 }
 
 impl Impatient<'_> {
+    /// Returns whether a terminal only shows these bytes, and takes none for a command: UTF-8
+    /// without control characters but for white space.
+    fn is_text(&mut self, bytes: &[u8]) -> bool {
+        let bytes = Zeroizing::new([&self.unfinished, bytes].concat());
+        let text = match std::str::from_utf8(&bytes) {
+            Ok(text) => text,
+            // A character ends in the next chunk.
+            Err(error) if error.error_len().is_none() => {
+                std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+            }
+            Err(_) => return false,
+        };
+        self.unfinished = bytes[text.len()..].to_vec();
+        text.chars().all(|shown| !shown.is_control() || "\t\n\x0c\r".contains(shown))
+    }
+
     fn end(&self, failure: &Failure) -> ! {
         self.bar.finish_and_clear();
         interrupt::end_with(failure)
@@ -28,14 +47,20 @@ impl Impatient<'_> {
 
 impl Write for Impatient<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.is_shown && !is_text(bytes) {
+        if self.is_shown && !self.is_text(bytes) {
             let message = "refusing to write binary data to a terminal";
             self.end(
                 &Failure::usage(message)
                     .hint("name a file with -o OUT, pipe the output, or force it with -o -"),
             );
         }
-        self.output.writer().write(bytes).inspect_err(|error| {
+        let mut writer = self.output.writer();
+        // What is shown is checked once.
+        let written = match self.is_shown {
+            true => writer.write_all(bytes).map(|()| bytes.len()),
+            false => writer.write(bytes),
+        };
+        written.inspect_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted && self.input.len.is_none() {
                 self.end(&Failure::io("write", &self.output.name, error));
             }
@@ -45,12 +70,4 @@ impl Write for Impatient<'_> {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// Returns whether a terminal only shows these bytes, and takes none for a command.
-fn is_text(bytes: &[u8]) -> bool {
-    let is_control = |byte: &u8| byte.is_ascii_control() && !b"\t\n\r".contains(byte);
-    // Those of ISO 6429 beyond ASCII, in UTF-8.
-    let is_more = |pair: &[u8]| pair[0] == 0xc2 && (0x80..0xa0).contains(&pair[1]);
-    !bytes.iter().any(is_control) && !bytes.windows(2).any(is_more)
 }

@@ -59,8 +59,21 @@ pub struct Held {
     _guard: MutexGuard<'static, Vec<PathBuf>>,
 }
 
+/// Keeps signals waiting during a change in place. If one has come, `farewell` is called at the
+/// end, unless [`part_silently`] was called before.
+pub fn hold_for(farewell: impl FnOnce() + Send + 'static) -> Held {
+    let held = hold();
+    *FAREWELL.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(farewell));
+    held
+}
+
+/// Forgets what a signal should say: nothing was changed, or the user knows.
+pub fn part_silently() {
+    *FAREWELL.lock().unwrap_or_else(PoisonError::into_inner) = None;
+}
+
 /// Keeps signals waiting during a step of a change in place.
-pub fn hold() -> Held {
+fn hold() -> Held {
     while ENDING.load(Ordering::Acquire) {
         // The thread that ends the program waits for the lock. Taking it for step after step could
         // starve it.

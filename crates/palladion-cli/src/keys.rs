@@ -425,7 +425,7 @@ impl Source {
                     && !is_secret(Path::new(path)) =>
             {
                 let option = if kind == Kind::Identity { " --identity" } else { "" };
-                failure.hint(format!("palladion keygen{option} makes one, once"))
+                failure.hint(format!("palladion keygen{option} creates one"))
             }
             _ => failure,
         })?;

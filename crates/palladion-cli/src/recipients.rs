@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use palladion_file::slots::{FileKey, Lock, Unlock};
 use palladion_output::Identity as FileIdentity;
-use palladion_recipients::{Error, Identity, Recipient, Recipients, is_slot, stanza_types};
+use palladion_recipients::{
+    Error, Identity, IdentityFile, Recipient, Recipients, is_slot, stanza_types,
+};
 
 use crate::age::{Opener, SlotResult, failure, run_age};
 use crate::args::RecipientArgs;
@@ -303,7 +305,12 @@ pub fn print(files: &[PathBuf], passphrase_files: &[PathBuf]) -> Result<()> {
     let sources = given.map(|given| Source::open(given, false, false)).collect::<Result<Vec<_>>>();
     let passphrases = Source::read_passphrases(&mut sources?)?;
     // age-keygen -y reads it.
-    if files.is_empty() && Input::open(None).is_ok_and(|input| input.is_file()) {
+    if files.is_empty()
+        && let Ok(input) = Input::open(None)
+        && input.is_file()
+        && let Some(bytes) = peek(&input, IDENTITY_MARK.len())?
+        && IdentityFile::parse(&bytes).is_ok()
+    {
         return Err(Failure::usage("standard input is not read without -")
             .hint("to print the recipient of the identity there, use palladion recipient -"));
     }

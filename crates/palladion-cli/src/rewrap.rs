@@ -1,6 +1,6 @@
 //! `rewrap`.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::keys::{OwnSecret, Source};
 use crate::naming::encrypted_files;
 use crate::output::Output;
 use crate::recipients::Addressees;
-use crate::ring::{Ring, is_wrong_secret};
+use crate::ring::{Ring, allowing, is_wrong_secret};
 use crate::sealed::Sealed;
 use crate::{interrupt, slots, terminal};
 
@@ -26,8 +26,8 @@ const OWN_SLOT: &str = "the secret that opens the file now would not open it aft
                         your own recipient into the new list, or use --force";
 
 /// Why nothing is changed: the slot would stay.
-const NOT_TRIED: &str = "one of the secrets given cannot be tried, so that its slot would stay: \
-                         leave it out, or remove slots with --remove N or --only";
+const NOT_TRIED: &str = "one of the secrets given cannot be tried on a slot, which would stay: \
+                         allow what it takes, or remove slots with --remove N or --only";
 
 const NO_PLACE: Option<&[u8]> = None;
 
@@ -94,17 +94,21 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
         ));
     }
     let change = Change { args, new: &new, keeps_user, limits };
-    let mut is_any_set = false;
-    let result = for_each(files(args), |file| {
+    let (files, mut set) = (files(args), 0);
+    let count = files.len();
+    let result = for_each(files, |file| {
         let (path, place) = file?;
         if args.bind_to_path {
             ring.place = place;
         }
         change.file(&path, &mut ring)?;
-        is_any_set = true;
+        set += 1;
         Ok(())
     });
-    if is_any_set && (!args.add || removes) && !args.repair {
+    if args.recursive && count > 1 {
+        note(&format!("note: done: {set} of {count}"));
+    }
+    if set > 0 && (!args.add || removes) && !args.repair {
         note(
             "note: old secrets still open old copies of a file, and who opened it may have kept \
              its key: to lock someone out, encrypt again",
@@ -204,10 +208,14 @@ impl Change<'_> {
             let plan = |rewrap: &Rewrap| {
                 found = Some(rewrap.slots().to_vec());
                 let plan = rewrap.plan(self.slots(rewrap, keyring, &secrets, slots)?)?;
-                held = Some(interrupt::hold()); // until both copies are written
+                let said = format!("note: {name}: its key slots were changed");
+                held = Some(interrupt::hold_for(move || note(&said))); // for both copies
                 Ok(plan)
             };
             let done = Rewrap::in_place(path, keyring, &self.limits, plan);
+            if done.is_err() {
+                interrupt::part_silently();
+            }
             drop(held);
             match done {
                 Err(Error::NoRoomForSlots { room, .. }) if room < Head::MAX_LEN => {
@@ -265,6 +273,7 @@ impl Change<'_> {
             true => "no slot was added or removed: all these secrets have one".into(),
         };
         note(&format!("note: {name}: {said}"));
+        interrupt::part_silently();
         if self.args.repair
             && let (Some(head), Some(other)) = (&sealed.head, &sealed.other)
             && head.slots() != other.slots()
@@ -287,6 +296,17 @@ impl Change<'_> {
             if has(&old) && !has(&new) {
                 tell(&format!("warning: {name}: no {what} opens it any longer"));
             }
+        }
+        let recipients = |slots: &[&Slot], others: &[&Slot]| -> usize {
+            let age = slots.iter().filter(|slot| slot.kind() == SlotKind::Age);
+            let changed = age.filter(|slot| !others.contains(slot));
+            changed.filter_map(|slot| Some(stanza_types(slot.body()).ok()?.len())).sum()
+        };
+        if self.replaces() && recipients(&old, &new) > recipients(&new, &old).max(1) {
+            tell(&format!(
+                "warning: {name}: other recipients shared the slot that was replaced: name them \
+                 too, with --add"
+            ));
         }
         if self.removes() && new.len() == 1 {
             tell(&format!(
@@ -330,7 +350,11 @@ impl Change<'_> {
                     Ok(true) => return Ok(true),
                     Ok(false) => {}
                     Err(error) => {
-                        tell(&format!("slot {}: {error}", at + 1));
+                        let more = match present.head().slots()[at].kind() {
+                            SlotKind::Passphrase(kdf) => format!("; {} allows it", allowing(&kdf)),
+                            _ => String::new(),
+                        };
+                        tell(&format!("slot {}: {error}{more}", at + 1));
                         return Err(Error::CannotChangeSlots(NOT_TRIED));
                     }
                 }
@@ -383,13 +407,8 @@ impl Change<'_> {
         let cannot = |error| Failure::io("read", name, &error);
         let state = fs::metadata(path).map_err(cannot)?;
         let output = Output::instead_of(path, state.modified().ok())?;
-        let opened; // without locks
-        let file = match output.replaced() {
-            Some(file) => file,
-            None => {
-                opened = File::open(path).map_err(cannot)?;
-                &opened
-            }
+        let Some(file) = output.replaced() else {
+            return Err(Failure::new(format!("cannot read {name}")));
         };
         let rewrap = Rewrap::new(file, keyring, &self.limits).map_err(failed)?;
         let old = rewrap.slots().to_vec();

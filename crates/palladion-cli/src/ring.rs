@@ -279,17 +279,40 @@ impl Ring {
         self.fitting(sealed).map(|source| source.secret()?.keyring(place.as_deref())).collect()
     }
 
-    /// What the secrets given for a file open, each by itself. Asks for what is not known yet: a
-    /// passphrase once, and only beside other secrets. None if nothing is given.
+    /// What the secrets given for a file open, each by itself. Asks for what is not known yet: also
+    /// for a passphrase that opens a slot, if other secrets may open the file without it. None if
+    /// nothing is given.
     pub fn given_keyrings(&mut self, sealed: &Sealed<'_>) -> Result<Vec<Keyring>> {
         if self.is_default {
             return Ok(Vec::new());
         }
-        let is_asked_for = self.asks && self.fitting(sealed).next().is_some();
-        match is_asked_for && !self.sources.iter().any(Source::is_typed) {
-            true => self.keyrings(sealed),
-            false => self.keyrings_known(sealed),
+        let _hidden = terminal::Hidden;
+        let is_beside = self.fitting(sealed).any(|source| !source.is_passphrase());
+        let mut asked = 0;
+        while is_beside && self.asks && sealed.takes(Kind::Passphrase) && !self.has_typed(sealed)? {
+            if asked == MOST_TRIES {
+                return Err(Failure::file(&Error::WrongPassphrase, sealed.name, "the output"));
+            }
+            if asked > 0 {
+                tell(&format!("{}: wrong passphrase, try again", sealed.name));
+            }
+            self.sources.push(Source::typed(sealed.name)?);
+            asked += 1;
         }
+        self.keyrings_known(sealed)
+    }
+
+    /// Returns whether a passphrase that was typed opens a slot.
+    fn has_typed(&mut self, sealed: &Sealed<'_>) -> Result<bool> {
+        let place = self.place.clone();
+        for source in self.sources.iter_mut().filter(|source| source.is_typed()) {
+            let keyring = source.secret()?.keyring(place.as_deref())?;
+            let mut heads = sealed.head.iter().chain(&sealed.other);
+            if heads.any(|head| head.open(&keyring, &self.limits).is_ok()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Moves those secrets for a file to the end that the user may have to be asked for.

@@ -23,6 +23,7 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
     let files = if args.files.is_empty() { &standard_input[..] } else { &args.files };
     let files = encrypted_files(files, args.recursive, args.bind_to_path);
     let count = files.len();
+    let found = files.iter().filter(|file| file.is_ok()).count();
     let (mut intact, mut slots) = (0, 0);
     let result = for_each(files.into_iter().enumerate(), |(at, file)| {
         let (path, place) = file?;
@@ -42,8 +43,8 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
         let name = path.as_os_str().as_encoded_bytes();
         verdict.print(name).map_err(Failure::of_all_files).and(checked)
     });
-    if args.recursive {
-        note(&format!("note: complete and unchanged: {intact} of {count}"));
+    if args.recursive && found > 0 {
+        note(&format!("note: complete and unchanged: {intact} of {found}"));
     }
     result
 }

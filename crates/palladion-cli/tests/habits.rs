@@ -329,6 +329,7 @@ fn what_a_terminal_shows() {
         ("\u{9b}2J", false),
         ("nul\0", false),
         ("\x7f", false),
+        ("a page\x0c\n", true),
     ] {
         bench.write("in", text);
         bench.ok("encrypt -qfk key in");
@@ -338,6 +339,13 @@ fn what_a_terminal_shows() {
         assert_eq!(shown.contains("refusing to write binary data to a terminal"), !is_shown);
         let script = "\"$P\" decrypt -k key -o - < in.pld; echo \"status $?\"";
         assert!(at_a_terminal(&bench, script, &[]).contains("status 0"), "{text:?}");
+    }
+    // In two chunks: a control character, and a letter.
+    for (last, is_shown) in [(b"\xc2\x9b2J", false), (b"\xc3\xa92J", true)] {
+        bench.write("in", [&[b'a'; 1023][..], last].concat());
+        bench.ok("encrypt -qfk key --chunk-size 1K in");
+        let shown = at_a_terminal(&bench, "\"$P\" decrypt -k key < in.pld", &[]);
+        assert_eq!(shown.contains("refusing to write binary data"), !is_shown, "{shown:?}");
     }
 }
 
@@ -362,9 +370,10 @@ pub fn at_a_terminal(bench: &Bench, script: &str, dialog: &[(&str, &str)]) -> St
         seen = shown.len();
         stdin.write_all(answer.as_bytes()).unwrap();
     }
-    stdout.read_to_string(&mut shown).unwrap();
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).unwrap();
     child.wait().unwrap();
-    shown
+    shown + &String::from_utf8_lossy(&rest)
 }
 
 #[cfg(target_os = "linux")]

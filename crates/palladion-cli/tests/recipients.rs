@@ -209,6 +209,13 @@ fn changed_recipients() {
     bench.fails(&format!("rewrap -i bob {to_pq}"), 2, message);
     bench.says(&format!("rewrap --only -i bob -i pq {to_pq}"));
     assert_eq!(openers(&bench), ["pq"]);
+    // Others that shared a slot have to be named again.
+    bench.ok("encrypt -fq -i bob -i eve in");
+    let said = bench.says(&format!("rewrap -i bob --to-recipient {bob} in.pld"));
+    assert!(said.contains("warning: \"in.pld\": other recipients shared the slot"), "{said}");
+    let said = bench.says(&format!("rewrap -i bob --to-recipient {bob} in.pld"));
+    assert!(!said.contains("warning"), "{said}");
+    bench.ok("encrypt -fq -i pq in");
     bench.says(&format!("rewrap -ipq --to-key=key --to-recipient {bob} -f in.pld"));
     assert_eq!(openers(&bench), ["bob", "key"]);
 }

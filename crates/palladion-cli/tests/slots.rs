@@ -354,13 +354,30 @@ fn own_slots_are_replaced() {
     let args = "rewrap --key=eve --passphrase-file=passphrase --max-kdf-memory=32K --to-key=eve";
     let run = bench.run(&format!("{args} in.pld"));
     assert_eq!(run.status.code(), Some(1), "{run:?}");
-    assert!(run.stderr.contains("cannot be tried, so that its slot would stay"), "{run:?}");
+    assert!(run.stderr.contains("cannot be tried on a slot, which would stay"), "{run:?}");
     assert!(run.stderr.starts_with("slot 3: ") && bench.read("in.pld") == before, "{run:?}");
     bench.write("in.pld", file);
     let said = bench.says(&["rewrap", "-iid", &to, "in.pld"]);
     let age = "age (X25519)";
     assert!(said.contains(&format!("removed: {age}; added: {age}; kept: key\n")), "{said}");
     assert_eq!((who_opens(&bench), slots(&bench)), ([false, false, true, false], 2));
+}
+
+/// It is named too, so its slot is replaced, whatever opens the file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_passphrase_beside_a_key() {
+    let bench = bench();
+    let script = "\"$P\" rewrap -k key -p --to-key key in.pld";
+    let words = String::from_utf8(bench.read("passphrase")).unwrap();
+    let words = words.lines().next().unwrap();
+    let dialog = [
+        ("Passphrase for \"in.pld\": ", "wrong\n"),
+        ("wrong passphrase, try again", &*format!("{words}\n")),
+    ];
+    let shown = crate::habits::at_a_terminal(&bench, script, &dialog);
+    assert!(shown.contains("removed: passphrase; kept: key, key"), "{shown}");
+    assert_eq!(who_opens(&bench), [true, true, false, false]);
 }
 
 #[test]

@@ -304,13 +304,23 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// [`Cause::InUse`] if another program has locked it.
-    pub fn alone(self) -> Result<Self> {
-        if let Found::File { lock: Some(file), .. } = &self.found {
-            let _ = file.unlock(); // Windows turns no shared lock into another
-            if let Err(TryLockError::WouldBlock) = file.try_lock() {
+    /// [`Cause::InUse`] if another program has locked it; [`Cause::Io`] if it cannot be written.
+    pub fn alone(mut self) -> Result<Self> {
+        if let Found::File { own, lock, .. } = &mut self.found
+            && lock.is_some()
+        {
+            // Some file systems lock a file for one alone only if it is open for writing.
+            let file = File::options().read(true).write(true).open(&*own);
+            let file = file.map_err(|error| Cause::Io("open", error).of(&self.path))?;
+            *lock = None; // or it would be in the way
+            let locked = match file.try_lock() {
+                Err(TryLockError::Error(_)) => file.try_lock_shared(),
+                locked => locked,
+            };
+            if let Err(TryLockError::WouldBlock) = locked {
                 return Err(Cause::InUse.of(&self.path));
             }
+            *lock = Some(file);
         }
         Ok(self)
     }
@@ -425,7 +435,7 @@ impl Output {
         &self.file
     }
 
-    /// Returns the file that it will replace, open for reading, if it could be locked.
+    /// Returns the file that it will replace, if it could be opened.
     pub fn replaced(&self) -> Option<&File> {
         self.new.as_ref()?.lock.as_ref()
     }

@@ -305,7 +305,8 @@ async def encrypt_file(
     """Encrypts a whole file, with the arguments of :func:`palladion.files.encrypt_file`.
 
     A task that is cancelled waits until the current chunk is done and what was written to a path is
-    removed. ``progress`` and functions in ``recipients`` are called in its thread.
+    removed, unless the file was complete by then. ``progress`` and functions in ``recipients`` are
+    called in its thread.
     """
     return await _whole(files.encrypt_file, source, target, **options)
 

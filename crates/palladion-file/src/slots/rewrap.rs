@@ -241,6 +241,14 @@ impl Rewrap {
                 io::ErrorKind::NotFound => Error::Read(error),
                 _ => Error::Write(error),
             })?;
+            // On Windows, waiting with the file open would keep another writer from replacing it.
+            #[cfg(windows)]
+            if let Err(std::fs::TryLockError::WouldBlock) = file.try_lock() {
+                drop(file);
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                continue;
+            }
+            #[cfg(not(windows))]
             file.lock().map_err(Error::Write)?;
             if is_at(path, &file).map_err(Error::Read)? {
                 break file;
