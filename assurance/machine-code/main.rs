@@ -7,7 +7,7 @@
 //!
 //! The machine (`machine.rs`) runs each kernel as it is in the library, with known pointers and
 //! lengths and with symbols (`term.rs`) for keys, nonces, messages, associated data, states and
-//! tags. `prove.rs` compares the result with RFC 10032 on the same symbols (`aegis.rs`), and checks
+//! tags. `prove.rs` compares the result with RFC 10032 on the same symbols (the reference's), and checks
 //! every access to memory, what is left on the stack, and the registers that a caller keeps.
 //! Whatever decides a branch, an address, a length or the time of an instruction has to be a
 //! number. So a proof holds for all keys and messages, but only for the lengths that were tried.
@@ -18,7 +18,6 @@
 //! the command that runs single instructions from FILE (`runner.c`), WIDE_RUNNER that for VAES and
 //! AVX-512. `planted.rs` has the defects that have to be found.
 
-mod aegis;
 mod arm;
 mod cpu;
 mod kernel;
@@ -150,7 +149,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         return Err("machine-code LIBRARY FILE RUNNER WIDE_RUNNER full|quick [FILTER...]".into());
     };
     let set = Set::load(library)?;
-    let mut faults = aegis::check();
+    let mut faults = term::check();
     let code = set.functions.iter().flat_map(|function| &function.code);
     let (compared, different) = cpu::compare(set.image.cpu, file, [runner, wide_runner], code)?;
     println!("{compared} instructions compared with the CPU");

@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use palladion_reference::{Aegis, Family};
+use palladion_reference::{Aegis, Family, State, blocks};
 
-use crate::aegis::State;
 use crate::kernel::{Kernel, Set};
 use crate::machine::Machine;
 use crate::memory::{Memory, Region};
@@ -317,14 +316,15 @@ impl<'a> Run<'a> {
         let key = symbols(name(b'k'), aegis.key_len());
         let nonce = symbols(name(b'n'), aegis.key_len());
         let (ad, input) = (symbols(name(b'a'), call.ad_len), symbols(name(b'm'), call.len));
-        let mut state = State::init(aegis, &key, &nonce, None);
-        state.absorb(&ad);
+        let mut state = State::init(aegis, &blocks(&key), &blocks(&nonce));
+        state.absorb(&blocks(&ad));
         let (output, tag) = if mac {
-            (Vec::new(), state.finalize_mac(call.ad_len, call.tag_len))
+            (Vec::new(), state.finalize_mac(bits(call.ad_len), call.tag_len))
         } else {
-            let output = state.crypt(&input, open);
-            (output, state.finalize(call.ad_len, call.len, call.tag_len))
+            let output = if open { state.decrypt(&input) } else { state.encrypt(&input) };
+            (output, state.finalize(bits(call.ad_len), bits(call.len), call.tag_len))
         };
+        let tag = tag.concat();
         let given = symbols(name(b't'), call.tag_len);
         let (key, nonce) =
             (self.memory("the key", key, false), self.memory("the nonce", nonce, false));
@@ -389,7 +389,7 @@ impl<'a> Run<'a> {
         let is_init = |other: &Kernel| other.operation == "init" && other.start == start;
         let init = self.set.functions.iter().position(is_init).ok_or("no init")?;
         let (key, nonce) = (symbols(b'k', aegis.key_len()), symbols(b'n', aegis.key_len()));
-        let words = to_words(&State::init(aegis, &key, &nonce, None));
+        let words = to_words(&State::init(aegis, &blocks(&key), &blocks(&nonce)));
         let (key, nonce) =
             (run.memory("the key", key, false), run.memory("the nonce", nonce, false));
         let memory = run.aligned("the state", symbols(b'x', 128 * degree), true);
@@ -415,7 +415,9 @@ impl<'a> Run<'a> {
         let places = if go { self.places(kernel, call.degree)? } else { Vec::new() };
         let (aegis, degree) = (kernel.aegis(call.degree), call.degree);
         let len = 16 * word_count(aegis) * degree;
-        let mut state = of_words(aegis, &symbols(b'w', len));
+        let words_given = blocks(&symbols(b'w', len));
+        let v = words_given.chunks(degree).map(<[Block]>::to_vec).collect();
+        let mut state = State { aegis, v };
         let size = 128 * degree;
         let (d, given, tag_len) = (degree as u64, call.len as u64, call.tag_len as u64);
         let mut bytes = symbols(b'x', size);
@@ -433,7 +435,8 @@ impl<'a> Run<'a> {
                 let nonce = symbols(b'n', aegis.key_len());
                 let context: Block = std::array::from_fn(|at| Term::symbol(b'c', at));
                 let own = call.len % 2 == 1 && !go;
-                state = State::init(aegis, &key, &nonce, own.then_some(context));
+                let ctx = if own { vec![context; degree] } else { aegis.ctx() };
+                state = State::init_with_ctx(aegis, &blocks(&key), &blocks(&nonce), &ctx);
                 let key = self.memory("the key", key, false);
                 let nonce = self.memory("the nonce", nonce, false);
                 let context =
@@ -455,30 +458,36 @@ impl<'a> Run<'a> {
                     let ends = Arguments { src, dst, len: given, ..Arguments::default() };
                     let arguments = Arguments { work: work.into(), ..ends };
                     self.call_kernel(number, [memory, d], &arguments)?;
-                    if work == 2 {
-                        state.absorb(&input);
-                    } else {
-                        self.expect(dst, "the output", &state.crypt(&input, work == 1))?;
-                    }
+                    let output = match work {
+                        0 => state.encrypt(&input),
+                        1 => state.decrypt(&input),
+                        _ => {
+                            state.absorb(&blocks(&input));
+                            continue;
+                        }
+                    };
+                    self.expect(dst, "the output", &output)?;
                 }
             }
             "keystream" => {
                 let step = self.memory("the key stream", symbols(b'o', aegis.rate()), true);
                 self.call(number, &[memory, d, step])?;
-                self.expect(step, "the key stream", &state.keystream())?;
+                self.expect(step, "the key stream", &state.z().concat())?;
             }
             "finalize" => {
                 let tag = self.memory("the tag", symbols(b't', call.tag_len), true);
                 let lens =
                     Arguments { ad_len: call.ad_len as u64, len: given, ..Arguments::default() };
                 self.call_kernel(number, [memory, d], &Arguments { tag, tag_len, ..lens })?;
-                let expected = state.finalize(call.ad_len, call.len, call.tag_len);
+                let expected =
+                    state.finalize(bits(call.ad_len), bits(call.len), call.tag_len).concat();
                 self.expect(tag, "the tag", &expected)?;
             }
             "finalize_mac" => {
                 let tag = self.memory("the tag", symbols(b't', call.tag_len), true);
                 self.call(number, &[memory, d, given, tag, tag_len])?;
-                self.expect(tag, "the tag", &state.finalize_mac(call.len, call.tag_len))?;
+                let expected = state.finalize_mac(bits(call.len), call.tag_len).concat();
+                self.expect(tag, "the tag", &expected)?;
                 for (at, byte) in self.bytes(memory, size).into_iter().enumerate() {
                     if byte != Term::ZERO && byte != Term::symbol(b'x', at) {
                         return Err("does not wipe the state".into());
@@ -530,13 +539,11 @@ fn word_count(aegis: Aegis) -> usize {
 }
 
 /// The words of a state as the kernel `words` writes them.
-fn to_words(state: &State) -> Vec<Term> {
-    let word = |j: usize| state.v.iter().flat_map(move |lane| lane[j]);
-    (0..word_count(state.aegis)).flat_map(word).collect()
+fn to_words(state: &State<Block>) -> Vec<Term> {
+    state.v.concat().concat()
 }
 
-fn of_words(aegis: Aegis, words: &[Term]) -> State {
-    let blocks = words.as_chunks::<16>().0;
-    let lane = |i: usize| blocks[i..].iter().step_by(aegis.degree).copied().collect();
-    State { aegis, v: (0..aegis.degree).map(lane).collect() }
+/// A length in bits.
+fn bits(len: usize) -> u64 {
+    8 * len as u64
 }

@@ -1,6 +1,6 @@
 //! Bytes on which kernels run.
 
-use std::sync::LazyLock;
+use palladion_reference::{AesBlock, Byte, SBOX, aes_round, gf_mul};
 
 pub type Block = [Term; 16];
 
@@ -105,7 +105,7 @@ impl Term {
     pub fn mix(block: Block) -> Block {
         let values = std::array::from_fn(|i| {
             let from = |n: usize| block[i / 4 * 4 + (i + n) % 4].value();
-            times(from(0), 2) ^ times(from(1), 3) ^ from(2) ^ from(3)
+            gf_mul(from(0), 2) ^ gf_mul(from(1), 3) ^ from(2) ^ from(3)
         });
         Self::atoms(Operation::Mix, block, values)
     }
@@ -116,23 +116,32 @@ impl Term {
     }
 }
 
-/// Multiplication in the field of FIPS 197.
-fn times(mut a: u8, mut b: u8) -> u8 {
-    let mut product = 0;
-    while b != 0 {
-        product ^= if b & 1 == 1 { a } else { 0 };
-        a = a << 1 ^ if a >> 7 == 1 { 0x1b } else { 0 };
-        b >>= 1;
+impl Byte for Term {
+    fn constant(byte: u8) -> Self {
+        Self::number(byte)
     }
-    product
+    fn xor(self, other: Self) -> Self {
+        self.xor(other)
+    }
+    fn and(self, other: Self) -> Self {
+        self.and(other)
+    }
+    fn aes_round(input: Block, rk: Block) -> Block {
+        Self::mix(Self::sub_and_shift(input)).xor(rk)
+    }
 }
 
-static SBOX: LazyLock<[u8; 256]> = LazyLock::new(|| {
-    std::array::from_fn(|x| {
-        let inverse: u8 = (0..254).fold(1, |product, _| times(product, x as u8));
-        (1..5).fold(inverse ^ 0x63, |sum, n| sum ^ inverse.rotate_left(n))
-    })
-});
+/// Compares the AES round with the reference, on numbers.
+pub fn check() -> Vec<String> {
+    let mut random = Random(2);
+    let mut block = || std::array::from_fn(|_| random.next() as u8);
+    let differs = |&(a, b): &(_, _)| {
+        let [x, y]: [Block; 2] = [a, b].map(AesBlock::constant);
+        x.aes_round(y).map(Term::value) != aes_round(a, b)
+    };
+    let rounds = (0..256).map(|_| (block(), block()));
+    rounds.filter(differs).map(|_| "the AES round is another".into()).collect()
+}
 
 /// SplitMix64.
 #[derive(Default)]

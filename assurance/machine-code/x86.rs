@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use iced_x86::{ConditionCode, FlowControl, RflagsBits};
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
+use palladion_reference::AesBlock;
 
 use crate::machine::{Address, Cpu, Decoded, Machine, Result, decide};
 use crate::term::{Block, Term};
@@ -505,7 +506,7 @@ impl Machine<'_> {
                     let block = |at: usize| -> Block {
                         sources[at + lane..][..16].try_into().expect("16 bytes")
                     };
-                    let round = crate::aegis::aes(block(0), block(64));
+                    let round = block(0).aes_round(block(64));
                     value[lane..lane + 16].copy_from_slice(&round);
                 }
                 self.put_vector(i, &value)
