@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use iced_x86::{ConditionCode, FlowControl, RflagsBits};
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
-use palladion_reference::AesBlock;
+use palladion_reference::{AesBlock, Byte};
 
 use crate::machine::{Address, Cpu, Decoded, Machine, Result, decide};
-use crate::term::{Block, Term};
+use crate::term::{Block, Symbol, Term};
 use crate::value::{Flag, Operation, Value, Value::Number, all_zero};
 
 /// The carry, zero, sign and overflow flags.
@@ -19,7 +19,9 @@ const RSP: usize = 4;
 
 pub const CPU: Cpu = Cpu {
     decode,
+    wasm: false,
     nop: &[0x90],
+    round: ("aes", &[]),
     stack_pointer: RSP,
     arguments: &[7, 6, 2, 1, 8, 9],
     saved: &[3, 5, 12, 13, 14, 15],
@@ -27,6 +29,7 @@ pub const CPU: Cpu = Cpu {
     link: None,
     vector: 32,
     flags: [0, 6, 7, 11],
+    features: &["Sse", "Avx", "Vaes", "Vaes512"],
     kernels: 280,
     // The address of the message is in `rdi`. It begins with the address of the key.
     defects: &[
