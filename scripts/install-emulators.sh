@@ -47,7 +47,7 @@ packages=(
     gcc-powerpc64le-linux-gnu libc6-dev-ppc64el-cross
     gcc-riscv64-linux-gnu libc6-dev-riscv64-cross
     gcc-s390x-linux-gnu libc6-dev-s390x-cross
-    clang-19 lld-19 wabt wasi-libc python3-venv
+    clang-19 lld-19 wasi-libc python3-venv
     bochs bochs-term bochsbios vgabios cpio python3 binutils gcc libc6-dev
     g++ make pkg-config cmake valgrind libclang-rt-19-dev musl-tools # for scripts/test-c.sh
     python3-dev # for pyaegis

@@ -8,10 +8,13 @@ use yaxpeax_arm::armv8::a64::{
 use crate::machine::{Address, Cpu, Decoded, Machine, Result, decide};
 use crate::term::{Block, Term};
 use crate::value::{Flag, Operation, Value, Value::Number};
+use palladion_reference::Byte;
 
 pub const CPU: Cpu = Cpu {
     decode,
+    wasm: false,
     nop: &[0x1f, 0x20, 0x03, 0xd5],
+    round: ("aes", &[]),
     stack_pointer: 31,
     arguments: &[0, 1, 2, 3, 4, 5, 6, 7],
     saved: &[19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29],
@@ -19,6 +22,7 @@ pub const CPU: Cpu = Cpu {
     link: Some(30),
     vector: 16,
     flags: [29, 30, 31, 28],
+    features: &["Aes", "AesSha3"],
     kernels: 96,
     // The address of the message is in `x0`. It begins with the address of the key.
     defects: &[

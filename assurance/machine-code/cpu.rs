@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::machine::{Cpu, Decoded, Instruction, Machine};
 use crate::memory::{Memory, Region};
-use crate::term::{Random, Term};
+use crate::term::{Random, Symbol, Term};
 use crate::value::{Flag, Value};
 use crate::x86;
 

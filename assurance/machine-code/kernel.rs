@@ -1,11 +1,14 @@
 //! The kernels of a library, found by their names.
 
+use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use palladion_reference::{Aegis, Family};
 
 use crate::machine::{Cpu, Instruction};
 use crate::memory::Image;
+use crate::term::Place;
 
 /// The tables of kernels in programs in Go: `kernels128L` and so on.
 const TABLES: [(&str, Family, usize); 6] = [
@@ -20,9 +23,6 @@ const TABLES: [(&str, Family, usize); 6] = [
 const ROW: [&str; 5] = ["seal", "open", "init", "advance", "finalize"];
 const FUNCTIONS: u64 = 32;
 const ROW_SIZE: u64 = 72;
-
-/// The sets of features with AES instructions.
-const FEATURES: [&str; 6] = ["Sse", "Avx", "Vaes", "Vaes512", "Aes", "AesSha3"];
 
 /// The functions that wipe the stack after kernels: on x86-64 where several groups take turns and
 /// after batches of `Vaes`, and on 64-bit ARM. `features!` and tables say so. Then one that kernels
@@ -51,12 +51,14 @@ pub struct Kernel {
 impl Kernel {
     /// Understands `<FEATURES as Features>::OPERATION::<MACHINE, GROUPS>`.
     fn new(cpu: &Cpu, name: &str, start: u64, code: &[u8]) -> Option<Self> {
-        let (features, operation, arguments) = if HELPERS.contains(&name) {
+        // In WebAssembly kernels may call any other function.
+        let helper = HELPERS.contains(&name) || cpu.wasm && !name.contains(" as Features>::");
+        let (features, operation, arguments) = if helper {
             ("", name, "")
         } else {
             let (features, rest) = name.strip_prefix('<')?.split_once(" as Features>::")?;
             let (operation, arguments) = rest.split_once("::<")?;
-            FEATURES.contains(&features).then_some(())?;
+            cpu.features.contains(&features).then_some(())?;
             (features, operation, arguments.strip_suffix('>')?)
         };
         let with_groups = arguments
@@ -66,8 +68,13 @@ impl Kernel {
         // The first machine of several keeps the state.
         let mut words = machine.strip_prefix("Long<").unwrap_or(machine).split(['<', ',', '>']);
         let (layout, register) = (words.next()?, words.next().unwrap_or("X0"));
-        let lanes: usize = register[1..].parse().ok()?;
+        let numbers: Vec<usize> = words.filter_map(|number| number.trim().parse().ok()).collect();
+        let of_blocks = |blocks| if blocks == 2 { Family::Aegis128 } else { Family::Aegis256 };
+        let lanes = register.get(1..).unwrap_or_default().parse().unwrap_or(1);
         let (family, lanes) = match layout {
+            "InMemory" => (of_blocks(numbers[0] / 4), 1),
+            "Bitsliced" => (of_blocks(numbers[1]), numbers[0] / 2),
+            "BytePlanes" => (of_blocks(numbers[2]), numbers[0]),
             "Aegis128" | "" => (Family::Aegis128, lanes),
             "Packed128" => (Family::Aegis128, 1),
             "Aegis256" => (Family::Aegis256, lanes),
@@ -109,7 +116,12 @@ impl Kernel {
     /// The machine without the order of its instructions, which does not change the state.
     fn layout(&self) -> (&str, Option<&str>, Option<usize>) {
         let mut words = self.machine.split(['<', ',', '>']);
-        (words.next().unwrap_or(""), words.next(), self.groups)
+        match self.machine.split_once('<') {
+            Some(("InMemory" | "Bitsliced" | "BytePlanes", _)) => {
+                (&*self.machine, None, self.groups)
+            }
+            _ => (words.next().unwrap_or(""), words.next(), self.groups),
+        }
     }
 
     /// The degrees to try.
@@ -117,10 +129,14 @@ impl Kernel {
         match self.groups {
             _ if self.operation.ends_with("batch") => vec![1],
             Some(groups) => vec![groups * self.lanes],
+            // Several of WebAssembly's take long.
+            None if self.lanes == 4 => vec![4, 8],
             None => (1..5).map(|groups| groups * self.lanes).collect(),
         }
     }
 }
+
+pub type Places = Arc<Vec<Place>>;
 
 /// The kernels of a library, and after them the functions that kernels call and those that wipe the
 /// stack after some of them.
@@ -129,8 +145,12 @@ pub struct Set {
     pub functions: Vec<Kernel>,
     /// How many of the functions are kernels.
     count: usize,
+    /// The functions by their addresses.
+    pub numbers: HashMap<u64, usize>,
     /// Which instructions of each function ran.
     pub ran: Vec<Vec<AtomicBool>>,
+    /// Where the words of states are, by the number of `init` and the degree.
+    pub places: Mutex<HashMap<(usize, usize), Places>>,
 }
 
 impl Set {
@@ -142,19 +162,24 @@ impl Set {
         let none =
             |function: &Kernel| function.code.iter().map(|_| AtomicBool::new(false)).collect();
         let ran = functions.iter().map(none).collect();
-        Ok(Self { image, functions, count, ran })
+        let numbers =
+            functions.iter().enumerate().map(|(n, function)| (function.start, n)).collect();
+        Ok(Self { image, functions, count, numbers, ran, places: Mutex::default() })
     }
 
     pub fn kernels(&self) -> &[Kernel] {
         &self.functions[..self.count]
     }
 
-    /// Another kernel for the same state.
-    pub fn related(&self, kernel: &Kernel, operation: &str) -> Option<usize> {
+    /// The kernel that makes states for this one.
+    pub fn related(&self, kernel: &Kernel) -> Option<usize> {
         self.functions.iter().position(|other| {
-            other.operation == operation
+            other.operation == "init"
                 && other.features == kernel.features
-                && other.layout() == kernel.layout()
+                && match kernel.init {
+                    Some(start) => other.start == start,
+                    None => other.layout() == kernel.layout(),
+                }
         })
     }
 

@@ -2,8 +2,12 @@
 
 use std::ops::Range;
 
+use wasmparser::Operator;
+
+use palladion_reference::Byte;
+
 use crate::memory::Memory;
-use crate::term::Term;
+use crate::term::{Symbol, Term};
 use crate::value::{Flag, Operation, Value, all_zero};
 use crate::{arm, x86};
 
@@ -17,7 +21,7 @@ pub struct Machine<'a> {
     /// Carry, zero, sign, overflow.
     pub flags: [Flag; 4],
     pub ip: u64,
-    pub memory: Memory<'a>,
+    pub memory: Memory<'a, Term>,
     /// The conditions that cases distinguish: whether all of these bytes are zero.
     pub zeros: Vec<Vec<Term>>,
     /// The bytes that stand for numbers by cases.
@@ -25,7 +29,7 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    pub fn new(general: [Value; 40], vectors: [[Term; 64]; 32], memory: Memory<'a>) -> Self {
+    pub fn new(general: [Value; 40], vectors: [[Term; 64]; 32], memory: Memory<'a, Term>) -> Self {
         Self {
             general,
             vectors: Box::new(vectors),
@@ -175,9 +179,11 @@ pub struct Instruction {
 pub enum Decoded {
     X86(iced_x86::Instruction),
     Arm(yaxpeax_arm::armv8::a64::Instruction),
+    /// And its length.
+    Wasm(&'static Operator<'static>, usize),
 }
 
-use Decoded::{Arm, X86};
+use Decoded::{Arm, Wasm, X86};
 
 /// How an operand in memory is found: registers, the factor of the second one, and a number.
 #[derive(Default)]
@@ -196,6 +202,7 @@ impl Instruction {
         match &self.decoded {
             X86(i) => x86::text(i),
             Arm(i) => i.to_string(),
+            Wasm(op, _) => format!("{op:?}"),
         }
     }
     /// Whether it stands between code that runs.
@@ -203,6 +210,7 @@ impl Instruction {
         match &self.decoded {
             X86(i) => x86::is_padding(i),
             Arm(i) => arm::is_padding(i),
+            Wasm(op, _) => matches!(op, Operator::End | Operator::Unreachable),
         }
     }
     /// Returns what distinguishes its form from others; nothing for jumps.
@@ -210,12 +218,14 @@ impl Instruction {
         match &self.decoded {
             X86(i) => x86::form(i),
             Arm(i) => arm::form(i),
+            Wasm(..) => None,
         }
     }
     pub fn address(&self) -> Address {
         match &self.decoded {
             X86(i) => x86::address(i),
             Arm(i) => arm::address(i),
+            Wasm(..) => Address::default(),
         }
     }
     pub fn run(&self, machine: &mut Machine) -> Result<()> {
@@ -223,6 +233,7 @@ impl Instruction {
         match &self.decoded {
             X86(i) => machine.step_x86(i),
             Arm(i) => machine.step_arm(self.ip, i),
+            Wasm(..) => Err("unknown: WebAssembly".into()),
         }
     }
 }
@@ -231,8 +242,12 @@ impl Instruction {
 pub struct Cpu {
     /// Decodes the instruction at the beginning of the code.
     pub decode: fn(&[u8], u64) -> Option<Decoded>,
+    /// Whether it is WebAssembly.
+    pub wasm: bool,
     /// An instruction that does nothing.
     pub nop: &'static [u8],
+    /// What instructions of a round have in their names, and how code that leaves one out begins.
+    pub round: (&'static str, &'static [u8]),
     /// The registers that functions use, and those that they restore.
     pub stack_pointer: usize,
     pub arguments: &'static [usize],
@@ -245,6 +260,8 @@ pub struct Cpu {
     pub vector: usize,
     /// The bits of the carry, zero, sign and overflow flags.
     pub flags: [u32; 4],
+    /// The sets of features whose kernels are proved.
+    pub features: &'static [&'static str],
     /// So many kernels are in the C library, or more.
     pub kernels: usize,
     /// Code in front of `open`, in hexadecimal, with what is wrong.
@@ -257,10 +274,15 @@ pub struct Cpu {
 impl Cpu {
     pub fn decode(&self, code: &[u8], ip: u64) -> Option<Instruction> {
         let decoded = (self.decode)(code, ip)?;
-        let len = if let X86(i) = &decoded { i.len() } else { 4 };
+        let len = match &decoded {
+            X86(i) => i.len(),
+            Arm(_) => 4,
+            Wasm(_, len) => *len,
+        };
         let mut padded = [0; 16];
         padded.chunks_mut(self.nop.len()).for_each(|nop| nop.copy_from_slice(self.nop));
-        padded[..len].copy_from_slice(&code[..len]);
+        let kept = len.min(16);
+        padded[..kept].copy_from_slice(&code[..kept]);
         Some(Instruction { ip, len, code: padded, decoded })
     }
     pub fn decode_all(&self, mut code: &[u8], mut ip: u64) -> Vec<Instruction> {

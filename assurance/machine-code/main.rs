@@ -1,33 +1,37 @@
-//! Proves what the machine code of kernels with AES instructions does: assurance/machine-code.sh.
+//! Proves what the machine code of kernels with AES instructions does, and the WebAssembly of all
+//! kernels: assurance/machine-code.sh and assurance/wasm.sh.
 //!
-//! LIBRARY is the C library, or a program in Go, which has kernels of its own: what Go's assembler
-//! made of bindings/go.
+//! LIBRARY is the C library; or a program in Go, which has kernels of its own: what Go's assembler
+//! made of bindings/go; or a WebAssembly module with the names of its functions.
 //!
 //!     machine-code LIBRARY FILE RUNNER WIDE_RUNNER full|quick [FILTER...]
 //!
-//! The machine (`machine.rs`) runs each kernel as it is in the library, with known pointers and
-//! lengths and with symbols (`term.rs`) for keys, nonces, messages, associated data, states and
-//! tags. `prove.rs` compares the result with RFC 10032 on the same symbols (`aegis.rs`), and checks
-//! every access to memory, what is left on the stack, and the registers that a caller keeps.
-//! Whatever decides a branch, an address, a length or the time of an instruction has to be a
-//! number. So a proof holds for all keys and messages, but only for the lengths that were tried.
-//! Nearly every instruction runs; which did not is printed.
+//! The machine (`machine.rs`, `native.rs`, `wasm.rs`) runs each kernel as it is in the library,
+//! with known pointers and lengths and with symbols (`term.rs`, `bits.rs`) for keys, nonces,
+//! messages, associated data, states and tags. `prove.rs` compares the result with RFC 10032 on the
+//! same symbols, which is the reference's text, and checks every access to memory, what is left on
+//! the stack, and the registers that a caller keeps. Whatever decides a branch, an address, a
+//! length or the time of an instruction has to be a number. So a proof holds for all keys and
+//! messages, but only for the lengths that were tried. Nearly every instruction runs; which did not
+//! is printed.
 //!
 //! What is trusted: that instructions do what `x86.rs` and `arm.rs` say, which `cpu.rs` compares
-//! with a CPU, and that the sums of numbers that stand for terms differ if the terms do. RUNNER is
-//! the command that runs single instructions from FILE (`runner.c`), WIDE_RUNNER that for VAES and
-//! AVX-512. `planted.rs` has the defects that have to be found.
+//! with a CPU, and what `wasm.rs` says; and that the sums of numbers that stand for terms differ if
+//! the terms do. RUNNER is the command that runs single instructions from FILE (`runner.c`),
+//! WIDE_RUNNER that for VAES and AVX-512. `planted.rs` has the defects that have to be found.
 
-mod aegis;
 mod arm;
+mod bits;
 mod cpu;
 mod kernel;
 mod machine;
 mod memory;
+mod native;
 mod planted;
 mod prove;
 mod term;
 mod value;
+mod wasm;
 mod x86;
 
 use std::collections::BTreeMap;
@@ -36,7 +40,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kernel::{Kernel, Set};
-use prove::{Call, Run};
+use machine::Cpu;
+use native::Native;
+use prove::{Call, Run, Target};
+use wasm::Wasm;
 
 /// How many instructions of a kernel may be out of reach: those for data of 4 GiB, for a degree of
 /// 0, and jumps that are never taken.
@@ -44,17 +51,24 @@ const OUT_OF_REACH: usize = 19;
 /// The same of Go's kernels. They share code: for contexts of the caller's own, which Go never
 /// gives, and for pieces of lengths that do not occur.
 const OUT_OF_REACH_IN_GO: usize = 120;
+/// The same of WebAssembly's kernels. They have code for states without lanes too.
+const OUT_OF_REACH_IN_WASM: usize = 420;
 
 /// The calls of a kernel that are tried, each with all of its messages.
 fn calls(kernel: &Kernel, quick: bool) -> Vec<Vec<Call>> {
     let mut calls = Vec::new();
     for degree in kernel.degrees() {
         let rate = kernel.aegis(degree).rate();
-        // All lengths around the first steps, and some after which loops change.
-        let is_tried = |len: &usize| *len <= rate + 1 || len.is_multiple_of(23) || len % rate < 2;
+        // All lengths around the first steps, and some after which loops change. Those of many
+        // lanes take long in WebAssembly.
+        let wasm = ["AnyCpu", "Module"].contains(&&*kernel.features);
+        let is_tried = |len: &usize| {
+            *len <= rate + 1 && !(wasm && degree > 1) || len.is_multiple_of(23) || len % rate < 2
+        };
         let mut lens: Vec<usize> =
             (0..=3 * rate + 1).filter(|len| !quick || is_tried(len)).collect();
         let steps = [7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 49];
+        let steps = if wasm { &steps[..3] } else { &steps };
         lens.extend(steps.iter().flat_map(|n| [n * rate, n * rate + rate / 2 + 3]));
         let few = [0, rate + 1, 3 * rate - 1];
         let mut add = |ad_len: usize, len: usize| {
@@ -81,7 +95,8 @@ fn calls(kernel: &Kernel, quick: bool) -> Vec<Vec<Call>> {
             "advance" => {
                 if kernel.groups != Some(1) || kernel.features == "Go" {
                     // Groups take turns after 4 KiB. Those of Go's kernels are not known.
-                    lens.extend([1, 2].map(|turns| (turns * 4096 + 40) * degree + 5));
+                    let turns: &[usize] = if wasm { &[1] } else { &[1, 2] };
+                    lens.extend(turns.iter().map(|turns| (turns * 4096 + 40) * degree + 5));
                 }
                 lens.iter().for_each(|&len| add(0, len));
             }
@@ -120,7 +135,19 @@ fn batches(kernel: &Kernel, calls: &mut Vec<Vec<Call>>) {
 
 /// Runs a kernel, or the one in its place.
 fn prove(set: &Set, number: usize, calls: &[Call], planted: Option<&Kernel>) -> Result<(), String> {
-    let mut run = Run::new(set, &calls[0], planted.map(|planted| (number, planted)));
+    match set.image.cpu.wasm {
+        false => prove_on::<Native>(set, number, calls, planted),
+        true => bits::prove(|| prove_on::<Wasm>(set, number, calls, planted)),
+    }
+}
+
+fn prove_on<'a, T: Target<'a>>(
+    set: &'a Set,
+    number: usize,
+    calls: &[Call],
+    planted: Option<&'a Kernel>,
+) -> Result<(), String> {
+    let mut run = Run(T::new(set, &calls[0], planted.map(|planted| (number, planted))));
     match &*set.functions[number].operation {
         "seal" | "open" | "mac" | "seal_batch" | "open_batch" => run.message_kernel(number, calls),
         _ => run.state_kernel(number, &calls[0]),
@@ -150,7 +177,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         return Err("machine-code LIBRARY FILE RUNNER WIDE_RUNNER full|quick [FILTER...]".into());
     };
     let set = Set::load(library)?;
-    let mut faults = aegis::check();
+    let mut faults = Vec::new();
     let code = set.functions.iter().flat_map(|function| &function.code);
     let (compared, different) = cpu::compare(set.image.cpu, file, [runner, wide_runner], code)?;
     println!("{compared} instructions compared with the CPU");
@@ -188,7 +215,12 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         if !not.is_empty() {
             println!("{}: not run: {}", kernel.name(), not.join("; "));
         }
-        if not.len() > if set.image.cpu.go { OUT_OF_REACH_IN_GO } else { OUT_OF_REACH } {
+        let out_of_reach = match set.image.cpu {
+            Cpu { go: true, .. } => OUT_OF_REACH_IN_GO,
+            Cpu { wasm: true, .. } => OUT_OF_REACH_IN_WASM,
+            _ => OUT_OF_REACH,
+        };
+        if not.len() > out_of_reach {
             faults.push(format!("{}: {} instructions did not run", kernel.name(), not.len()));
         }
     }

@@ -6,8 +6,9 @@ use std::ops::Range;
 use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget};
 
 use crate::machine::{Cpu, Instruction};
-use crate::term::Term;
-use crate::{arm, x86};
+use crate::term::Symbol;
+use crate::wasm::Signature;
+use crate::{arm, wasm, x86};
 
 /// Where functions of the C library are said to be.
 const OUTSIDE: u64 = 0x7fff_0000_0000;
@@ -15,7 +16,7 @@ const OUTSIDE: u64 = 0x7fff_0000_0000;
 /// A library as the loader maps it.
 pub struct Image {
     pub cpu: &'static Cpu,
-    parts: Vec<(u64, Vec<u8>)>,
+    pub parts: Vec<(u64, Vec<u8>)>,
     /// What changes at run time, as it is at the start.
     variables: Vec<(u64, Vec<u8>)>,
     /// Functions: name, address, code.
@@ -23,11 +24,28 @@ pub struct Image {
     /// The addresses of Go's variables, by their names without paths.
     pub symbols: HashMap<String, u64>,
     outside: HashMap<u64, String>,
+    /// Those of WebAssembly's functions.
+    pub signatures: Vec<Signature>,
 }
 
 impl Image {
+    pub fn new(cpu: &'static Cpu) -> Self {
+        Self {
+            cpu,
+            parts: Vec::new(),
+            variables: Vec::new(),
+            functions: Vec::new(),
+            symbols: HashMap::new(),
+            outside: HashMap::new(),
+            signatures: Vec::new(),
+        }
+    }
+
     pub fn load(path: &str) -> Result<Self, Box<dyn std::error::Error>> {
         let data = std::fs::read(path)?;
+        if data.starts_with(b"\0asm") {
+            return wasm::load(&data);
+        }
         let file = object::File::parse(&*data)?;
         let go = file.section_by_name(".gopclntab").is_some();
         let cpu = match file.architecture() {
@@ -37,14 +55,7 @@ impl Image {
             object::Architecture::Aarch64 => &arm::CPU,
             other => return Err(format!("{other:?} is unknown").into()),
         };
-        let mut image = Self {
-            cpu,
-            parts: Vec::new(),
-            variables: Vec::new(),
-            functions: Vec::new(),
-            symbols: HashMap::new(),
-            outside: HashMap::new(),
-        };
+        let mut image = Self::new(cpu);
         for section in file.sections() {
             // What no kernel may read changes at run time.
             let variable = [".data", ".bss", ".tbss", ".tdata", ".noptrdata", ".noptrbss"];
@@ -114,19 +125,19 @@ fn find(parts: &[(u64, Vec<u8>)], at: u64, len: usize) -> Option<&[u8]> {
         .find_map(|(start, bytes)| bytes.get(at.checked_sub(*start)? as usize..)?.get(..len))
 }
 
-pub struct Region {
+pub struct Region<T> {
     pub name: &'static str,
     pub start: u64,
-    pub bytes: Vec<Term>,
+    pub bytes: Vec<T>,
     pub writable: bool,
 }
 
-pub struct Memory<'a> {
+pub struct Memory<'a, T> {
     pub image: Option<&'a Image>,
-    pub regions: Vec<Region>,
+    pub regions: Vec<Region<T>>,
 }
 
-impl Memory<'_> {
+impl<T: Symbol> Memory<'_, T> {
     /// The region of these bytes, and where they are in it.
     fn find(&self, at: u64, len: usize) -> Option<(usize, Range<usize>)> {
         self.regions.iter().enumerate().find_map(|(n, region)| {
@@ -135,7 +146,7 @@ impl Memory<'_> {
         })
     }
 
-    pub fn load(&self, at: u64, to: &mut [Term]) -> Result<(), String> {
+    pub fn load(&self, at: u64, to: &mut [T]) -> Result<(), String> {
         if let Some((n, range)) = self.find(at, to.len()) {
             to.copy_from_slice(&self.regions[n].bytes[range]);
             return Ok(());
@@ -143,11 +154,11 @@ impl Memory<'_> {
         let constants = self.image.and_then(|image| image.bytes(at, to.len()));
         let from =
             constants.ok_or_else(|| format!("reads {} bytes at {}", to.len(), self.place(at)))?;
-        to.iter_mut().zip(from).for_each(|(to, from)| *to = Term::number(*from));
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = T::constant(*from));
         Ok(())
     }
 
-    pub fn store(&mut self, at: u64, from: &[Term]) -> Result<(), String> {
+    pub fn store(&mut self, at: u64, from: &[T]) -> Result<(), String> {
         match self.find(at, from.len()) {
             Some((n, range)) if self.regions[n].writable => {
                 self.regions[n].bytes[range].copy_from_slice(from);
@@ -159,7 +170,7 @@ impl Memory<'_> {
 
     /// Says where this is, for a message.
     fn place(&self, at: u64) -> String {
-        let offset = |region: &&Region| at.wrapping_sub(region.start) as i64;
+        let offset = |region: &&Region<T>| at.wrapping_sub(region.start) as i64;
         let nearest = self.regions.iter().min_by_key(|region| offset(region).unsigned_abs());
         nearest.map_or(format!("{at:#x}"), |region| {
             format!("{} + {}, of {}", region.name, offset(&region), region.bytes.len())

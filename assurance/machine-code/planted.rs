@@ -12,17 +12,24 @@ pub fn defects(cpu: &Cpu, kernels: &[Kernel]) -> Vec<(usize, &'static str, Kerne
             continue;
         }
         operations.push(&kernel.operation);
-        if kernel.operation == "open" {
-            for (name, code) in cpu.defects {
-                let code: Vec<u8> = code.split(' ').flat_map(from_hex).collect();
-                let start = kernel.start - code.len() as u64;
-                let code = [cpu.decode_all(&code, start), kernel.code.clone()].concat();
-                planted.push((number, *name, Kernel { start, code, ..kernel.clone() }));
-            }
+        // The address of the key in WebAssembly: where the message begins, or the third argument.
+        let (key, defects) = match &*kernel.operation {
+            "open" => ("20 00 28 02 00", cpu.defects),
+            "init" if cpu.wasm => ("20 02", &cpu.defects[..8]),
+            _ => ("", &[][..]),
+        };
+        for (name, code) in defects {
+            let code = code.replace("KEY", key);
+            let code: Vec<u8> = code.split(' ').flat_map(from_hex).collect();
+            let start = kernel.start - code.len() as u64;
+            let code = [cpu.decode_all(&code, start), kernel.code.clone()].concat();
+            planted.push((number, *name, Kernel { start, code, ..kernel.clone() }));
         }
-        if let Some(n) = kernel.code.iter().position(|i| i.text().contains("aes")) {
+        if let Some(n) = kernel.code.iter().position(|i| i.text().contains(cpu.round.0)) {
             let (mut code, round) = (kernel.code.clone(), kernel.code[n]);
-            let nothing = cpu.nop.repeat(round.len / cpu.nop.len());
+            let (_, start) = cpu.round;
+            let nops = cpu.nop.repeat((round.len - start.len()) / cpu.nop.len());
+            let nothing = [start, &nops].concat();
             code.splice(n..=n, cpu.decode_all(&nothing, round.ip));
             planted.push((number, "a round left out", Kernel { code, ..kernel.clone() }));
         }

@@ -1,25 +1,36 @@
 //! Runs kernels on symbols, and compares what they did with the standard and with what they may do.
 
-use std::collections::HashSet;
-use std::sync::atomic::Ordering;
+use palladion_reference::{Aegis, Byte, Family, State, blocks};
 
-use palladion_reference::{Aegis, Family};
+use std::sync::Arc;
 
-use crate::aegis::State;
-use crate::kernel::{Kernel, Set};
-use crate::machine::Machine;
+use crate::kernel::{Kernel, Places, Set};
 use crate::memory::{Memory, Region};
-use crate::term::{Block, Term};
-use crate::value::{CASES, Value};
-use crate::{arm, x86};
+use crate::term::Symbol;
 
-/// Where the stack of a kernel ends, and where it returns to.
-const STACK: u64 = 0x7000_0000;
-const STACK_LEN: usize = 6 << 10;
-const RETURN: u64 = 0x6000_0000;
-/// Where Go says that the stack ends, and how far from its end functions have to ask for more.
-const GOROUTINE: u64 = 0x5100_0000;
-const STACK_GUARD: u64 = 928;
+/// What runs kernels: the CPU of a library, or WebAssembly.
+pub trait Target<'a>: Sized {
+    type Byte: Symbol;
+    /// The size of a pointer.
+    const WORD: usize;
+
+    /// A kernel may run in place of another.
+    fn new(set: &'a Set, call: &Call, planted: Option<(usize, &'a Kernel)>) -> Self;
+    fn set(&self) -> &'a Set;
+    fn memory(&mut self) -> &mut Memory<'a, Self::Byte>;
+    /// Calls a function.
+    fn call(&mut self, function: usize, arguments: &[u64]) -> Result<(), String>;
+    /// Checks that the kernel returned which tags are right.
+    fn check_verdict(
+        &mut self,
+        kernel: &Kernel,
+        messages: &Messages<Self::Byte>,
+    ) -> Result<(), String>;
+    /// Checks that nothing secret is left on the stack, after wiping it as the driver does.
+    fn check_stack(&mut self, _: &Kernel) -> Result<(), String> {
+        Ok(())
+    }
+}
 
 /// A call of kernels with public lengths.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,8 +42,8 @@ pub struct Call {
     pub in_place: bool,
 }
 
-fn symbols(name: u8, len: usize) -> Vec<Term> {
-    (0..len).map(|at| Term::symbol(name, at)).collect()
+pub fn symbols<T: Symbol>(name: u8, len: usize) -> Vec<T> {
+    (0..len).map(|at| T::symbol(name, at)).collect()
 }
 
 /// What kernels for states are given, each what it needs.
@@ -50,117 +61,28 @@ struct Arguments {
     tag_len: u64,
 }
 
-pub struct Run<'a> {
-    set: &'a Set,
-    /// A kernel in place of another.
-    planted: Option<(usize, &'a Kernel)>,
-    machine: Machine<'a>,
-    /// What the caller had in registers.
-    callers: HashSet<Term>,
-}
+pub struct Run<T>(pub T);
 
-impl<'a> Run<'a> {
-    pub fn new(set: &'a Set, call: &Call, planted: Option<(usize, &'a Kernel)>) -> Self {
-        let cpu = set.image.cpu;
-        let alignment = if cpu.go && cpu.link.is_none() { 8 } else { 16 };
-        let stack = Region {
-            name: "the stack",
-            // Some place between two lines of the cache, as the ABI allows.
-            start: STACK - STACK_LEN as u64 - alignment * (call.len as u64 % 4),
-            bytes: symbols(b's', STACK_LEN),
-            writable: true,
-        };
-        let guard = [0, 0, stack.start + STACK_GUARD];
-        let vector = |n| std::array::from_fn(|at| Term::symbol(b'v', 64 * n + at));
-        let general = |n| std::array::from_fn(|at| Term::symbol(b'g', 8 * n + at));
-        let mut general: [[Term; 8]; 40] = std::array::from_fn(general);
-        if cpu.go && cpu.link.is_some() {
-            general[arm::GOROUTINE] = GOROUTINE.to_le_bytes().map(Term::number);
-        }
-        let vectors: [[Term; 64]; 32] = std::array::from_fn(vector);
-        let callers = [general.as_flattened(), vectors[8..16].as_flattened()].concat();
-        let memory = Memory { image: Some(&set.image), regions: vec![stack] };
-        let general = general.map(|bytes| Value::from_bytes(&bytes));
-        let mut run = Self {
-            set,
-            planted,
-            machine: Machine::new(general, vectors, memory),
-            callers: callers.into_iter().collect(),
-        };
-        if cpu.go {
-            let regions = [
-                ("the argument", 0, Vec::new()),
-                ("the thread", x86::THREAD - 8, numbers(&[GOROUTINE])),
-                ("the goroutine", GOROUTINE, numbers(&guard)),
-            ];
-            for (name, start, bytes) in regions {
-                run.machine.memory.regions.push(Region { name, start, bytes, writable: false });
-            }
-        }
-        run
-    }
-
+impl<'a, T: Target<'a>> Run<T> {
     /// Adds memory that a kernel may use, and returns its address.
-    fn memory(&mut self, name: &'static str, bytes: Vec<Term>, writable: bool) -> u64 {
-        let number = self.machine.memory.regions.len() as u64;
+    fn memory(&mut self, name: &'static str, bytes: Vec<T::Byte>, writable: bool) -> u64 {
+        let number = self.0.memory().regions.len() as u64;
         // Data can be anywhere; each region has another place in a line of the cache.
         let start = 0x1000_0000 + (number << 20) + (bytes.len() as u64 + 7 * number) % 64;
-        self.machine.memory.regions.push(Region { name, start, bytes, writable });
+        self.0.memory().regions.push(Region { name, start, bytes, writable });
         start
     }
 
     /// The same, aligned.
-    fn aligned(&mut self, name: &'static str, bytes: Vec<Term>, writable: bool) -> u64 {
+    fn aligned(&mut self, name: &'static str, bytes: Vec<T::Byte>, writable: bool) -> u64 {
         let start = self.memory(name, bytes, writable) & !63;
-        self.machine.memory.regions.last_mut().expect("just added").start = start;
+        self.0.memory().regions.last_mut().expect("just added").start = start;
         start
     }
 
     /// Adds a struct of words that a kernel reads.
     fn fields(&mut self, name: &'static str, fields: &[u64]) -> u64 {
-        self.aligned(name, numbers(fields), false)
-    }
-
-    /// Calls a function.
-    fn call(&mut self, function: usize, arguments: &[u64]) -> Result<(), String> {
-        let cpu = self.set.image.cpu;
-        let end = self.machine.memory.regions[0].start + STACK_LEN as u64;
-        self.machine.general[cpu.stack_pointer] = Value::Number(end);
-        if cpu.go {
-            // Behind the address to return to, or the place for that of the caller. The result
-            // follows.
-            let result = usize::from(self.set.functions[function].operation == "open");
-            self.machine.memory.regions[1] = Region {
-                name: "the argument",
-                start: if cpu.link.is_some() { end + 8 } else { end },
-                bytes: [numbers(arguments), symbols(b'r', result)].concat(),
-                writable: true,
-            };
-            if cpu.link.is_some() {
-                self.machine.general[arm::FRAME] = Value::Number(end - 8);
-            }
-        } else {
-            for (&register, &argument) in cpu.arguments.iter().zip(arguments) {
-                self.machine.general[register] = Value::Number(argument);
-            }
-        }
-        let (before, vectors) = (self.machine.general, self.machine.vectors.clone());
-        match cpu.link {
-            Some(link) => self.machine.general[link] = Value::Number(RETURN),
-            None => self.machine.push(Value::Number(RETURN))?,
-        }
-        self.run(function)?;
-        for &register in cpu.saved.iter().chain([&cpu.stack_pointer]) {
-            if self.machine.general[register] != before[register] {
-                return Err(format!("does not restore register {register}"));
-            }
-        }
-        for register in cpu.saved_vectors.clone() {
-            if self.machine.vectors[register][..8] != vectors[register][..8] {
-                return Err(format!("does not restore vector {register}"));
-            }
-        }
-        Ok(())
+        self.aligned(name, numbers(fields, T::WORD), false)
     }
 
     /// Calls a kernel for a state.
@@ -173,116 +95,30 @@ impl<'a> Run<'a> {
         let [memory, degree] = state;
         let &Arguments { key, nonce, context, work, src, dst, ad_len, len, tag, tag_len } =
             arguments;
-        if self.set.image.cpu.go {
+        if self.0.set().image.cpu.go {
             let bits = [8 * ad_len, 8 * len];
             let (data, tag) = ([src, dst, len], [tag, tag_len]);
             let all = [&[memory, degree, key, nonce][..], &data, &bits, &tag, &[work]].concat();
             let fields = self.fields("the arguments", &all);
-            return self.call(number, &[fields]);
+            return self.0.call(number, &[fields]);
         }
-        match &*self.set.functions[number].operation {
-            "init" => self.call(number, &[memory, degree, key, nonce, context]),
+        match &*self.0.set().functions[number].operation {
+            "init" => self.0.call(number, &[memory, degree, key, nonce, context]),
             "advance" => {
                 let data = self.fields("the arguments", &[src, dst, len]);
-                self.call(number, &[memory, degree, work, data])
+                self.0.call(number, &[memory, degree, work, data])
             }
-            _ => self.call(number, &[memory, degree, ad_len, len, tag, tag_len]),
+            _ => self.0.call(number, &[memory, degree, ad_len, len, tag, tag_len]),
         }
     }
 
-    /// Runs instructions until the function returns.
-    fn run(&mut self, function: usize) -> Result<(), String> {
-        let planted = self.planted.filter(|(number, _)| *number == function);
-        let kernel = planted.map_or(&self.set.functions[function], |(_, kernel)| kernel);
-        self.machine.ip = kernel.start;
-        for _ in 0..1 << 22 {
-            if self.machine.ip == RETURN {
-                return Ok(());
-            }
-            let Ok(at) = kernel.code.binary_search_by_key(&self.machine.ip, |i| i.ip) else {
-                self.outside()?;
-                continue;
-            };
-            if planted.is_none() {
-                self.set.ran[function][at].store(true, Ordering::Relaxed);
-            }
-            let i = &kernel.code[at];
-            let place = |error| format!("{:#x} {}: {error}", i.ip, i.text());
-            i.run(&mut self.machine).map_err(place)?;
-        }
-        Err("does not end".into())
-    }
-
-    /// Code outside of kernels: a function of the C library, or a step on the way to it.
-    fn outside(&mut self) -> Result<(), String> {
-        let (image, machine) = (&self.set.image, &mut self.machine);
-        let Some(name) = image.outside(machine.ip) else {
-            let i = image.instruction(machine.ip).ok_or(format!("runs {:#x}", machine.ip))?;
-            return i.run(machine).map_err(|error| format!("{}: {error}", i.text()));
-        };
-        let argument = |n: usize| machine.general[image.cpu.arguments[n]].number("an argument");
-        let (to, from, len) = (argument(0)?, argument(1)?, argument(2)?);
-        let mut bytes = vec![Term::number(from as u8); len as usize];
-        match name {
-            "memset" => {}
-            _ if len == 0 => {}
-            "memcpy" | "memmove" => machine.memory.load(from, &mut bytes)?,
-            name => return Err(format!("calls {name}")),
-        }
-        if len > 0 {
-            machine.memory.store(to, &bytes)?;
-        }
-        // It returns, and leaves something in all registers that it may change.
-        let back = match image.cpu.link {
-            Some(link) => machine.general[link],
-            None => machine.pop()?,
-        };
-        for n in (0..40).filter(|n| !image.cpu.saved.contains(n)) {
-            if n != image.cpu.stack_pointer {
-                let unknown = |at| Term::symbol(b'u', 8 * n + at);
-                machine.general[n] = Value::Bytes(std::array::from_fn(unknown));
-            }
-        }
-        for n in 0..32 {
-            let kept = if image.cpu.saved_vectors.contains(&n) { 8 } else { 0 };
-            for at in kept..64 {
-                machine.vectors[n][at] = Term::symbol(b'U', 64 * n + at);
-            }
-        }
-        machine.flags = [None; 4];
-        machine.ip = back.number("a return address")?;
-        Ok(())
-    }
-
-    /// Checks that nothing secret is left on the stack, after wiping it as the driver does.
-    fn check_stack(&mut self, kernel: &Kernel) -> Result<(), String> {
-        if let Some(scrub) = kernel.scrub() {
-            // The driver calls it from the same frame.
-            self.call(self.set.scrub(scrub).ok_or(format!("no {scrub}"))?, &[])?;
-        }
-        let stack = &self.machine.memory.regions[0].bytes;
-        for (at, byte) in stack.iter().enumerate() {
-            let untouched = *byte == Term::symbol(b's', at);
-            // What a caller had in registers, verdicts, and the context words of `init`.
-            let public = || {
-                self.callers.contains(byte)
-                    || self.machine.stored.iter().any(|(verdict, _)| verdict == byte)
-                    || (0..16).any(|n| *byte == Term::symbol(b'c', n))
-            };
-            if byte.known().is_none() && !untouched && !public() {
-                return Err(format!("leaves a secret {} bytes below", stack.len() - at));
-            }
-        }
-        Ok(())
-    }
-
-    fn bytes(&self, at: u64, len: usize) -> Vec<Term> {
-        let mut bytes = vec![Term::ZERO; len];
-        self.machine.memory.load(at, &mut bytes).expect("the caller's memory");
+    fn bytes(&mut self, at: u64, len: usize) -> Vec<T::Byte> {
+        let mut bytes = vec![T::Byte::constant(0); len];
+        self.0.memory().load(at, &mut bytes).expect("the caller's memory");
         bytes
     }
 
-    fn expect(&self, at: u64, what: &str, expected: &[Term]) -> Result<(), String> {
+    fn expect(&mut self, at: u64, what: &str, expected: &[T::Byte]) -> Result<(), String> {
         if expected.is_empty() {
             return Ok(());
         }
@@ -293,38 +129,23 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Which of the conditions says that a tag is right: that something is zero, in one of the
-    /// ways in which kernels compute it.
-    fn condition(&self, tag: &[Term], expected: &[Term]) -> Result<u16, String> {
-        let differences: Vec<Term> = tag.iter().zip(expected).map(|(a, b)| a.xor(*b)).collect();
-        let mut plain = differences[..16].to_vec();
-        for (byte, other) in plain.iter_mut().zip(&differences[16..]) {
-            *byte = byte.or(*other);
-        }
-        let equal: Vec<Term> = plain.iter().map(|byte| byte.is_zero()).collect();
-        let signs = Term::signs(equal.try_into().expect("16 bytes"));
-        let halves = (0..8).map(|at| plain[at].or(plain[at + 8])).collect();
-        let ways: [Vec<Term>; 3] = [plain, signs.map(Term::not).to_vec(), halves];
-        let found = self.machine.zeros.iter().position(|zeros| ways.contains(zeros));
-        found.map(|at| CASES[at]).ok_or("does not compare the tag".into())
-    }
-
     /// The argument of a kernel for a message, whose parts are symbols, and what it has to compute.
-    fn message(&mut self, kernel: &Kernel, call: &Call, number: u8) -> (u64, Expected) {
+    fn message(&mut self, kernel: &Kernel, call: &Call, number: u8) -> (u64, Expected<T::Byte>) {
         let name = |letter: u8| letter ^ number << 4 ^ 0x80;
         let (aegis, operation) = (kernel.aegis(call.degree), &*kernel.operation);
         let (open, mac) = (operation.starts_with("open"), operation == "mac");
         let key = symbols(name(b'k'), aegis.key_len());
         let nonce = symbols(name(b'n'), aegis.key_len());
         let (ad, input) = (symbols(name(b'a'), call.ad_len), symbols(name(b'm'), call.len));
-        let mut state = State::init(aegis, &key, &nonce, None);
-        state.absorb(&ad);
+        let mut state = State::init(aegis, &blocks(&key), &blocks(&nonce));
+        state.absorb(&blocks(&ad));
         let (output, tag) = if mac {
-            (Vec::new(), state.finalize_mac(call.ad_len, call.tag_len))
+            (Vec::new(), state.finalize_mac(bits(call.ad_len), call.tag_len))
         } else {
-            let output = state.crypt(&input, open);
-            (output, state.finalize(call.ad_len, call.len, call.tag_len))
+            let output = if open { state.decrypt(&input) } else { state.encrypt(&input) };
+            (output, state.finalize(bits(call.ad_len), bits(call.len), call.tag_len))
         };
+        let tag = tag.concat();
         let given = symbols(name(b't'), call.tag_len);
         let (key, nonce) =
             (self.memory("the key", key, false), self.memory("the nonce", nonce, false));
@@ -347,93 +168,79 @@ impl<'a> Run<'a> {
 
     /// Proves a kernel for a message, or for several.
     pub fn message_kernel(&mut self, number: usize, calls: &[Call]) -> Result<(), String> {
-        let kernel = &self.set.functions[number];
+        let kernel = &self.0.set().functions[number];
         let batch = kernel.operation.ends_with("batch");
         let messages: Vec<_> =
             (0..).zip(calls).map(|(i, call)| self.message(kernel, call, i)).collect();
         let pointers: Vec<u64> = messages.iter().map(|(pointer, _)| *pointer).collect();
         let argument = if batch { self.fields("the pointers", &pointers) } else { pointers[0] };
-        self.call(number, &[argument])?;
-        // The messages whose tags are wrong, by cases.
-        let mut wrong = [0; 16];
-        for (i, (_, expected)) in messages.iter().enumerate() {
+        self.0.call(number, &[argument])?;
+        for (_, expected) in &messages {
             self.expect(expected.output_at, "the output", &expected.output)?;
-            if kernel.operation.starts_with("open") {
-                let right = self.condition(&expected.given, &expected.tag)?;
-                for (n, wrong) in wrong.iter_mut().enumerate() {
-                    *wrong |= u64::from(!right >> n & 1) << i;
-                }
-            } else {
+            if !kernel.operation.starts_with("open") {
                 self.expect(expected.tag_at, "the tag", &expected.tag)?;
             }
         }
-        let (size, verdict) = if batch { (4, wrong) } else { (1, wrong.map(|wrong| 1 - wrong)) };
-        let result = match (self.set.image.cpu.go, &*kernel.operation) {
-            (true, "open") => self.machine.load(self.machine.memory.regions[1].start + 8, size)?,
-            (true, _) => Value::from_cases(verdict), // there is none
-            (false, _) => self.machine.low(0, size),
-        };
-        if result != Value::from_cases(verdict) {
-            return Err("returns something else than which tags are right".into());
-        }
-        self.check_stack(kernel)
+        self.0.check_verdict(kernel, &messages)?;
+        self.0.check_stack(kernel)
     }
 
-    /// Returns where Go's kernels for states keep each byte of the words: where `init` writes them.
-    fn places(&self, kernel: &Kernel, degree: usize) -> Result<Vec<usize>, String> {
+    /// Returns where kernels for states keep the words: where `init` writes them.
+    fn places(&self, kernel: &Kernel, degree: usize) -> Result<Places, String> {
+        let set = self.0.set();
+        if set.image.cpu.go && kernel.init.is_none() {
+            // They are as the standard has them.
+            let len = 16 * word_count(kernel.aegis(degree)) * degree;
+            return Ok(Arc::new((0..len).map(|at| Some((at, 0xff, false))).collect()));
+        }
+        let init = set.related(kernel).ok_or("no init")?;
+        if let Some(places) = set.places.lock().expect("no thread panics").get(&(init, degree)) {
+            return Ok(places.clone());
+        }
+        let mut run = Self(T::new(set, &Call::default(), None));
         let aegis = kernel.aegis(degree);
-        let Some(start) = kernel.init else {
-            return Ok((0..16 * word_count(aegis) * degree).collect());
-        };
-        let mut run = Self::new(self.set, &Call::default(), None);
-        let is_init = |other: &Kernel| other.operation == "init" && other.start == start;
-        let init = self.set.functions.iter().position(is_init).ok_or("no init")?;
         let (key, nonce) = (symbols(b'k', aegis.key_len()), symbols(b'n', aegis.key_len()));
-        let words = to_words(&State::init(aegis, &key, &nonce, None));
+        let mut state = State::init(aegis, &blocks(&key), &blocks(&nonce));
+        let words = to_words(&state);
+        state.absorb(&[[T::Byte::constant(0); 16]]);
         let (key, nonce) =
             (run.memory("the key", key, false), run.memory("the nonce", nonce, false));
         let memory = run.aligned("the state", symbols(b'x', 128 * degree), true);
         let arguments = Arguments { key, nonce, ..Arguments::default() };
         run.call_kernel(init, [memory, degree as u64], &arguments)?;
-        let state = run.bytes(memory, 128 * degree);
-        let place = |word| state.iter().position(|byte| byte == word);
-        let places = words.iter().map(place).collect::<Option<_>>();
-        places.ok_or("init makes another state than the standard's".into())
+        let found = run.bytes(memory, 128 * degree);
+        let places = Arc::new(T::Byte::places(&found, &words));
+        // All parts of all words.
+        if places.iter().flatten().count() * found.len() < words.len() * places.len() {
+            return Err("init makes another state than the standard's".into());
+        }
+        set.places.lock().expect("no thread panics").insert((init, degree), places.clone());
+        Ok(places)
     }
 
-    /// Proves a kernel for a state in memory. A state is what `resume` makes of its words, in Go
-    /// the words where `init` writes them.
+    /// Proves a kernel for a state in memory, which is any state.
     pub fn state_kernel(&mut self, number: usize, call: &Call) -> Result<(), String> {
-        let kernel = &self.set.functions[number];
-        let go = self.set.image.cpu.go;
-        let related = |operation: &str| match kernel.operation == operation {
-            _ if go => Ok(number), // there are none
-            true => Ok(number),
-            false => self.set.related(kernel, operation).ok_or(format!("no {operation}")),
-        };
-        let (resume, words) = (related("resume")?, related("words")?);
-        let places = if go { self.places(kernel, call.degree)? } else { Vec::new() };
+        let kernel = &self.0.set().functions[number];
+        let places = self.places(kernel, call.degree)?;
         let (aegis, degree) = (kernel.aegis(call.degree), call.degree);
         let len = 16 * word_count(aegis) * degree;
-        let mut state = of_words(aegis, &symbols(b'w', len));
-        let size = 128 * degree;
+        let words = blocks(&symbols(b'w', len));
+        let mut state = State { aegis, v: words.chunks(degree).map(<[_]>::to_vec).collect() };
         let (d, given, tag_len) = (degree as u64, call.len as u64, call.tag_len as u64);
-        let mut bytes = symbols(b'x', size);
-        for (&place, word) in places.iter().zip(to_words(&state)) {
-            bytes[place] = word;
+        let mut bytes = symbols(b'x', 128 * degree);
+        if !matches!(&*kernel.operation, "init" | "resume") {
+            T::Byte::place(&mut bytes, &places, &to_words(&state));
         }
         let memory = self.aligned("the state", bytes, true);
-        if kernel.operation != "init" && !go {
-            let from = self.memory("the words", to_words(&state), false);
-            self.call(resume, &[memory, d, from])?;
-        }
+        // The standard comes first, because bits are functions of what its rounds take.
         match &*kernel.operation {
             "init" => {
                 let key = symbols(b'k', aegis.key_len());
                 let nonce = symbols(b'n', aegis.key_len());
-                let context: Block = std::array::from_fn(|at| Term::symbol(b'c', at));
-                let own = call.len % 2 == 1 && !go;
-                state = State::init(aegis, &key, &nonce, own.then_some(context));
+                let context: [T::Byte; 16] = std::array::from_fn(|at| T::Byte::symbol(b'c', at));
+                let own = call.len % 2 == 1 && !self.0.set().image.cpu.go;
+                let ctx = if own { vec![context; degree] } else { aegis.ctx() };
+                state = State::init_with_ctx(aegis, &blocks(&key), &blocks(&nonce), &ctx);
                 let key = self.memory("the key", key, false);
                 let nonce = self.memory("the nonce", nonce, false);
                 let context =
@@ -452,76 +259,82 @@ impl<'a> Run<'a> {
                         _ if in_place => src,
                         _ => self.memory("the output", symbols(b'o', call.len), true),
                     };
+                    let output = match work {
+                        0 => state.encrypt(&input),
+                        1 => state.decrypt(&input),
+                        _ => {
+                            state.absorb(&blocks(&input));
+                            Vec::new()
+                        }
+                    };
                     let ends = Arguments { src, dst, len: given, ..Arguments::default() };
                     let arguments = Arguments { work: work.into(), ..ends };
                     self.call_kernel(number, [memory, d], &arguments)?;
-                    if work == 2 {
-                        state.absorb(&input);
-                    } else {
-                        self.expect(dst, "the output", &state.crypt(&input, work == 1))?;
-                    }
+                    self.expect(dst, "the output", &output)?;
                 }
             }
             "keystream" => {
                 let step = self.memory("the key stream", symbols(b'o', aegis.rate()), true);
-                self.call(number, &[memory, d, step])?;
-                self.expect(step, "the key stream", &state.keystream())?;
+                state.clone().absorb(&state.z());
+                self.0.call(number, &[memory, d, step])?;
+                self.expect(step, "the key stream", &state.z().concat())?;
             }
             "finalize" => {
                 let tag = self.memory("the tag", symbols(b't', call.tag_len), true);
                 let lens =
                     Arguments { ad_len: call.ad_len as u64, len: given, ..Arguments::default() };
+                let expected =
+                    state.finalize(bits(call.ad_len), bits(call.len), call.tag_len).concat();
                 self.call_kernel(number, [memory, d], &Arguments { tag, tag_len, ..lens })?;
-                let expected = state.finalize(call.ad_len, call.len, call.tag_len);
                 self.expect(tag, "the tag", &expected)?;
             }
             "finalize_mac" => {
                 let tag = self.memory("the tag", symbols(b't', call.tag_len), true);
-                self.call(number, &[memory, d, given, tag, tag_len])?;
-                self.expect(tag, "the tag", &state.finalize_mac(call.len, call.tag_len))?;
-                for (at, byte) in self.bytes(memory, size).into_iter().enumerate() {
-                    if byte != Term::ZERO && byte != Term::symbol(b'x', at) {
+                let expected = state.finalize_mac(bits(call.len), call.tag_len).concat();
+                self.0.call(number, &[memory, d, given, tag, tag_len])?;
+                self.expect(tag, "the tag", &expected)?;
+                for (at, byte) in self.bytes(memory, 128 * degree).into_iter().enumerate() {
+                    if byte != T::Byte::constant(0) && byte != T::Byte::symbol(b'x', at) {
                         return Err("does not wipe the state".into());
                     }
                 }
-                return self.check_stack(kernel);
+                return self.0.check_stack(kernel);
             }
-            "words" | "resume" => {
+            "words" => {
                 let to = self.memory("the output", symbols(b'o', len), true);
-                self.call(words, &[memory, d, to])?;
+                self.0.call(number, &[memory, d, to])?;
                 self.expect(to, "the output", &to_words(&state))?;
-                return self.check_stack(kernel);
+            }
+            "resume" => {
+                let from = self.memory("the words", to_words(&state), false);
+                self.0.call(number, &[memory, d, from])?;
             }
             other => return Err(format!("unknown: a kernel `{other}`")),
         }
-        self.check_stack(kernel)?;
-        let found = self.bytes(memory, size);
-        if go {
-            let same = |(&place, word)| found[place] == word;
-            let right = places.iter().zip(to_words(&state)).all(same);
-            return if right { Ok(()) } else { Err("the state is another".into()) };
-        }
-        // The state is the one that `resume` makes.
-        let from = self.memory("the new words", to_words(&state), false);
-        let other = self.aligned("another state", symbols(b'x', size), true);
-        self.call(resume, &[other, d, from])?;
-        self.expect(other, "the state", &found)
+        self.0.check_stack(kernel)?;
+        let mut expected = self.bytes(memory, 128 * degree);
+        T::Byte::place(&mut expected, &places, &to_words(&state));
+        self.expect(memory, "the state", &expected)
     }
 }
 
+/// The arguments for messages, and what kernels have to compute.
+pub type Messages<T> = [(u64, Expected<T>)];
+
 /// What a kernel for a message has to compute, and where.
-struct Expected {
-    output_at: u64,
-    output: Vec<Term>,
-    tag_at: u64,
-    tag: Vec<Term>,
+pub struct Expected<T> {
+    pub output_at: u64,
+    pub output: Vec<T>,
+    pub tag_at: u64,
+    pub tag: Vec<T>,
     /// The tag that the caller gives.
-    given: Vec<Term>,
+    pub given: Vec<T>,
 }
 
-/// The bytes of numbers.
-fn numbers(numbers: &[u64]) -> Vec<Term> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).map(Term::number).collect()
+/// The bytes of numbers of so many bytes.
+pub fn numbers<T: Symbol>(numbers: &[u64], size: usize) -> Vec<T> {
+    let bytes = |number: &u64| number.to_le_bytes().map(T::constant)[..size].to_vec();
+    numbers.iter().flat_map(bytes).collect()
 }
 
 /// The number of words of a lane.
@@ -530,13 +343,11 @@ fn word_count(aegis: Aegis) -> usize {
 }
 
 /// The words of a state as the kernel `words` writes them.
-fn to_words(state: &State) -> Vec<Term> {
-    let word = |j: usize| state.v.iter().flat_map(move |lane| lane[j]);
-    (0..word_count(state.aegis)).flat_map(word).collect()
+fn to_words<T: Symbol>(state: &State<[T; 16]>) -> Vec<T> {
+    state.v.concat().concat()
 }
 
-fn of_words(aegis: Aegis, words: &[Term]) -> State {
-    let blocks = words.as_chunks::<16>().0;
-    let lane = |i: usize| blocks[i..].iter().step_by(aegis.degree).copied().collect();
-    State { aegis, v: (0..aegis.degree).map(lane).collect() }
+/// A length in bits.
+fn bits(len: usize) -> u64 {
+    8 * len as u64
 }

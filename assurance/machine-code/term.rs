@@ -1,8 +1,23 @@
 //! Bytes on which kernels run.
 
-use std::sync::LazyLock;
+use palladion_reference::{AesBlock, Byte, SBOX, gf_mul};
 
 pub type Block = [Term; 16];
+
+/// A byte that is a number or stands for all values.
+pub trait Symbol: Byte + PartialEq {
+    /// A symbol, by the name of what it belongs to and its place there.
+    fn symbol(name: u8, at: usize) -> Self;
+    /// The number, if the byte is one.
+    fn known(self) -> Option<u8>;
+    /// Finds where words are in a state.
+    fn places(state: &[Self], words: &[Self]) -> Vec<Place>;
+    /// Writes words into a state.
+    fn place(state: &mut [Self], places: &[Place], words: &[Self]);
+}
+
+/// What a part of a state has: some bits of this byte of the words, inverted or not.
+pub type Place = Option<(usize, u8, bool)>;
 
 /// An exclusive OR of atoms and a number. An atom is a symbol, or what an operation makes of terms;
 /// its 120 upper bits are a hash of the operation and the terms, and the term is the sum of its
@@ -26,7 +41,7 @@ enum Operation {
 }
 
 /// Gives each number another one, which looks random.
-fn mix(mut x: u128) -> u128 {
+pub fn mix(mut x: u128) -> u128 {
     for factor in [
         0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835,
         0xbf58_476d_1ce4_e5b9_94d0_49bb_1331_11eb,
@@ -56,10 +71,6 @@ impl Term {
             None => Self(mix(first.0 ^ n as u128)).with_value(values[n]),
         })
     }
-    /// A symbol, by the name of what it belongs to and its place there.
-    pub fn symbol(name: u8, at: usize) -> Self {
-        Self(mix(mix(Operation::Symbol as u128) ^ (u128::from(name) << 64 | at as u128)))
-    }
     /// The same with another value.
     pub fn with_value(self, value: u8) -> Self {
         Self(self.0 & !0xff | u128::from(value))
@@ -70,23 +81,8 @@ impl Term {
     pub fn number(number: u8) -> Self {
         Self(u128::from(number))
     }
-    /// The number, if the byte is one.
-    pub fn known(self) -> Option<u8> {
-        u8::try_from(self.0).ok()
-    }
-    pub fn xor(self, other: Self) -> Self {
-        Self(self.0 ^ other.0)
-    }
     pub fn not(self) -> Self {
         Self(self.0 ^ 0xff)
-    }
-    pub fn and(self, other: Self) -> Self {
-        match (self.min(other), self.max(other)) {
-            (Self(0), _) => Self(0),
-            (Self(0xff), other) => other,
-            (a, b) if a == b => a,
-            (a, b) => Self::atom(Operation::And, &[a, b], a.value() & b.value()),
-        }
     }
     pub fn or(self, other: Self) -> Self {
         self.xor(other).xor(self.and(other))
@@ -105,7 +101,7 @@ impl Term {
     pub fn mix(block: Block) -> Block {
         let values = std::array::from_fn(|i| {
             let from = |n: usize| block[i / 4 * 4 + (i + n) % 4].value();
-            times(from(0), 2) ^ times(from(1), 3) ^ from(2) ^ from(3)
+            gf_mul(from(0), 2) ^ gf_mul(from(1), 3) ^ from(2) ^ from(3)
         });
         Self::atoms(Operation::Mix, block, values)
     }
@@ -116,23 +112,43 @@ impl Term {
     }
 }
 
-/// Multiplication in the field of FIPS 197.
-fn times(mut a: u8, mut b: u8) -> u8 {
-    let mut product = 0;
-    while b != 0 {
-        product ^= if b & 1 == 1 { a } else { 0 };
-        a = a << 1 ^ if a >> 7 == 1 { 0x1b } else { 0 };
-        b >>= 1;
+impl Symbol for Term {
+    fn symbol(name: u8, at: usize) -> Self {
+        Self(mix(mix(Operation::Symbol as u128) ^ (u128::from(name) << 64 | at as u128)))
     }
-    product
+    fn known(self) -> Option<u8> {
+        u8::try_from(self.0).ok()
+    }
+    fn places(state: &[Self], words: &[Self]) -> Vec<Place> {
+        let place = |byte: &Self| words.iter().position(|word| word == byte);
+        state.iter().map(|byte| place(byte).map(|at| (at, 0xff, false))).collect()
+    }
+    fn place(state: &mut [Self], places: &[Place], words: &[Self]) {
+        for (byte, place) in state.iter_mut().zip(places) {
+            *byte = place.map_or(*byte, |(at, ..)| words[at]);
+        }
+    }
 }
 
-static SBOX: LazyLock<[u8; 256]> = LazyLock::new(|| {
-    std::array::from_fn(|x| {
-        let inverse: u8 = (0..254).fold(1, |product, _| times(product, x as u8));
-        (1..5).fold(inverse ^ 0x63, |sum, n| sum ^ inverse.rotate_left(n))
-    })
-});
+impl Byte for Term {
+    fn constant(byte: u8) -> Self {
+        Self::number(byte)
+    }
+    fn xor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+    fn and(self, other: Self) -> Self {
+        match (self.min(other), self.max(other)) {
+            (Self(0), _) => Self(0),
+            (Self(0xff), other) => other,
+            (a, b) if a == b => a,
+            (a, b) => Self::atom(Operation::And, &[a, b], a.value() & b.value()),
+        }
+    }
+    fn aes_round(input: Block, rk: Block) -> Block {
+        Self::mix(Self::sub_and_shift(input)).xor(rk)
+    }
+}
 
 /// SplitMix64.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! Values of general registers and of flags.
 
-use crate::term::Term;
+use crate::term::{Symbol, Term};
 
 /// Whether a flag is set, for each of the cases that [`Value::Cases`] distinguishes. `None` if it
 /// is undefined, or depends on a secret in some other way.

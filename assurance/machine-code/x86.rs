@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use iced_x86::{ConditionCode, FlowControl, RflagsBits};
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, Mnemonic, OpKind, Register};
+use palladion_reference::{AesBlock, Byte};
 
 use crate::machine::{Address, Cpu, Decoded, Machine, Result, decide};
-use crate::term::{Block, Term};
+use crate::term::{Block, Symbol, Term};
 use crate::value::{Flag, Operation, Value, Value::Number, all_zero};
 
 /// The carry, zero, sign and overflow flags.
@@ -18,7 +19,9 @@ const RSP: usize = 4;
 
 pub const CPU: Cpu = Cpu {
     decode,
+    wasm: false,
     nop: &[0x90],
+    round: ("aes", &[]),
     stack_pointer: RSP,
     arguments: &[7, 6, 2, 1, 8, 9],
     saved: &[3, 5, 12, 13, 14, 15],
@@ -26,6 +29,7 @@ pub const CPU: Cpu = Cpu {
     link: None,
     vector: 32,
     flags: [0, 6, 7, 11],
+    features: &["Sse", "Avx", "Vaes", "Vaes512"],
     kernels: 280,
     // The address of the message is in `rdi`. It begins with the address of the key.
     defects: &[
@@ -505,7 +509,7 @@ impl Machine<'_> {
                     let block = |at: usize| -> Block {
                         sources[at + lane..][..16].try_into().expect("16 bytes")
                     };
-                    let round = crate::aegis::aes(block(0), block(64));
+                    let round = block(0).aes_round(block(64));
                     value[lane..lane + 16].copy_from_slice(&round);
                 }
                 self.put_vector(i, &value)

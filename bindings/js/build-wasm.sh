@@ -21,6 +21,7 @@ mkdir -p wasm
 common=(
     --cfg palladion_one_backend --cfg palladion_no_slots --cfg 'sha2_backend_soft="compact"'
     --cfg 'getrandom_backend="custom"'
+    -Csymbol-mangling-version=v0 # the names say which kernel it is; build.mjs removes them
     "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo"
     "--remap-path-prefix=$(realpath ../..)=palladion"
 )

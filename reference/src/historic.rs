@@ -14,7 +14,7 @@
 //!   the length of its own fragment, where the vectors have the lengths of the whole inputs in
 //!   every lane.
 
-use crate::{Aegis, Block, Family, State, bits, xor_all, xor_bytes, zero_pad};
+use crate::{Aegis, AesBlock, Block, Family, State, bits, blocks, xor_all};
 
 /// How many words of a lane's state a 16-byte tag of the AEGIS-128 family sums up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,8 @@ pub fn encrypt(
     msg: &[u8],
     tag_len: usize,
 ) -> (Vec<u8>, Vec<u8>) {
-    run(State::init_with_ctx(aegis, key, nonce, &ctx(aegis.degree)), words, ad, msg, tag_len)
+    let ctx = ctx(aegis.degree);
+    run(State::init_with_ctx(aegis, &blocks(key), &blocks(nonce), &ctx), words, ad, msg, tag_len)
 }
 
 /// `Enc(CTX, K, IV, A, M)`: AEGIS-128L or AEGIS-256 with a context of up to 16 bytes (section 3,
@@ -63,7 +64,8 @@ pub fn encrypt_with_context(
     tag_len: usize,
 ) -> (Vec<u8>, Vec<u8>) {
     assert!(ctx.len() <= 16, "a context has at most 128 bits");
-    let state = State::init_with_ctx(Aegis::new(family, 1), key, nonce, &[context(ctx)]);
+    let state =
+        State::init_with_ctx(Aegis::new(family, 1), &blocks(key), &blocks(nonce), &[context(ctx)]);
     run(state, TagWords::Seven, ad, msg, tag_len)
 }
 
@@ -75,15 +77,12 @@ fn run(
     msg: &[u8],
     tag_len: usize,
 ) -> (Vec<u8>, Vec<u8>) {
-    let rate = state.aegis.rate();
-    for ai in zero_pad(ad, rate).chunks(rate) {
-        state.absorb(ai);
-    }
-    let ct = msg.chunks(rate).flat_map(|xi| state.enc_partial(xi)).collect();
+    state.absorb(&blocks(ad));
+    let ct = state.encrypt(msg);
     let mut tag = state.finalize(bits(ad.len()), bits(msg.len()), tag_len);
     if (state.aegis.family, words, tag_len) == (Family::Aegis128, TagWords::Five, 16) {
         let left_out = [&state.v[5], &state.v[6]];
-        tag = xor_bytes(&tag, &xor_all(left_out.into_iter().flatten().copied()));
+        tag[0] = tag[0].xor(xor_all(left_out.into_iter().flatten().copied()));
     }
-    (ct, tag)
+    (ct, tag.concat())
 }

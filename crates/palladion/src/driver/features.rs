@@ -138,6 +138,8 @@ macro_rules! methods {
     (@ [$($features:tt)*] $name:ident $bound:ident ($($number:ident)?)
         ($($arg:ident: $type:ty),*) ($($result:ty)?)) => {
         $($features)*
+        // Only a function of its own can be proved.
+        #[cfg_attr(target_family = "wasm", inline(never))]
         unsafe fn $name<M: $bound $(, const $number: usize)?>($($arg: $type),*) $(-> $result)? {
             // SAFETY: the caller keeps the contract of `Kernels`, which is that of the function.
             unsafe { kernel::$name::<M $(, $number)?>($($arg),*) }

@@ -7,7 +7,9 @@ use core::mem::MaybeUninit;
 use core::ptr;
 use std::vec::Vec;
 
-use super::terms::{self, Term, ZERO, aes, and, constant, input, truncate, xor};
+use palladion_reference::{Aegis, Family, State};
+
+use super::terms::{self, Term, input, truncate, xor};
 use super::terms::{Ideal, Terms};
 use super::{prove, survivors};
 use crate::arch::tables::{self, x86, zen};
@@ -19,167 +21,25 @@ use crate::machine::order::{Compact, Textbook};
 use crate::machine::{Aegis128, Aegis256, Work};
 use crate::memory::Direction;
 
-/// The standard's state of a degree: `s[i][l]` is word `i` of lane `l`.
-#[derive(Clone, PartialEq)]
-struct Standard {
-    s: Vec<Vec<Term>>,
+/// Returns data of `len` bytes, padded with zeros to blocks.
+fn padded(data: &[Term], len: usize) -> Vec<Term> {
+    data.iter()
+        .enumerate()
+        .map(|(at, block)| truncate(*block, len.saturating_sub(16 * at).min(16)))
+        .collect()
 }
 
-/// RFC 10032, §2.
-const C0: [u8; 16] = [
-    0x00, 0x01, 0x01, 0x02, 0x03, 0x05, 0x08, 0x0d, 0x15, 0x22, 0x37, 0x59, 0x90, 0xe9, 0x79, 0x62,
-];
-const C1: [u8; 16] = [
-    0xdb, 0x3d, 0x18, 0x55, 0x6d, 0xc2, 0x2f, 0xf1, 0x20, 0x11, 0x31, 0x42, 0x73, 0xb5, 0x28, 0xdd,
-];
-
-/// LE64(a) || LE64(b)
-fn le64_le64(a: usize, b: usize) -> Term {
-    constant((a as u128 | (b as u128) << 64).to_le_bytes())
+/// Init; keys have one block or two.
+fn init(k: &[Term], n: &[Term], degree: usize, ctx: Option<Term>) -> State<Term> {
+    let family = if k.len() == 1 { Family::Aegis128 } else { Family::Aegis256 };
+    let aegis = Aegis::new(family, degree);
+    let ctx = ctx.map_or_else(|| aegis.ctx(), |ctx| std::vec![ctx; degree]);
+    State::init_with_ctx(aegis, k, n, &ctx)
 }
 
-/// Returns the block at `at` of data of `len` bytes, padded with zeros.
-fn padded(data: &[Term], at: usize, len: usize) -> Term {
-    match len.saturating_sub(16 * at).min(16) {
-        0 => ZERO,
-        n => truncate(data[at], n),
-    }
-}
-
-impl Standard {
-    fn degree(&self) -> usize {
-        self.s[0].len()
-    }
-
-    /// The number of blocks per step and lane.
-    fn blocks(&self) -> usize {
-        if self.s.len() == 8 { 2 } else { 1 }
-    }
-
-    /// Init (§3.2.2, §4.2.2, §5.4.2, §5.5.2). `k` and `n` have one block or two.
-    fn init(k: &[Term], n: &[Term], degree: usize, ctx: Option<Term>) -> Self {
-        let (c0, c1) = (constant(C0), constant(C1));
-        let kn = xor(k[0], n[0]);
-        let (words, places, inputs, rounds) = if k.len() == 1 {
-            let words = std::vec![kn, c1, c0, c1, kn, xor(k[0], c0), xor(k[0], c1), xor(k[0], c0)];
-            (words, [3, 7], std::vec![[n[0], k[0]]], 10)
-        } else {
-            let k1n1 = xor(k[1], n[1]);
-            let words = std::vec![kn, k1n1, c1, c0, xor(k[0], c0), xor(k[1], c1)];
-            (words, [3, 5], [k[0], k[1], kn, k1n1].map(|m| [m, m]).to_vec(), 4)
-        };
-        let mut out = Self { s: words.into_iter().map(|word| std::vec![word; degree]).collect() };
-        for _ in 0..rounds {
-            for m in &inputs {
-                for at in places {
-                    for lane in 0..degree {
-                        let standard = constant(core::array::from_fn(|i| match i {
-                            0 => lane as u8,
-                            1 => (degree - 1) as u8,
-                            _ => 0,
-                        }));
-                        out.s[at][lane] = xor(out.s[at][lane], ctx.unwrap_or(standard));
-                    }
-                }
-                out.update(|b, _| m[b]);
-            }
-        }
-        out
-    }
-
-    /// Update (§3.2.3, §4.2.3): AESRound of each word with the next as round key, and the message
-    /// added.
-    fn update(&mut self, m: impl Fn(usize, usize) -> Term) {
-        let (before, count) = (self.s.clone(), self.s.len());
-        for i in 0..count {
-            for l in 0..self.degree() {
-                let key = match i {
-                    0 => xor(before[0][l], m(0, l)),
-                    4 if count == 8 => xor(before[4][l], m(1, l)),
-                    _ => before[i][l],
-                };
-                self.s[i][l] = aes(before[(i + count - 1) % count][l], key);
-            }
-        }
-    }
-
-    /// Returns the key stream of the next step, block by block and lane by lane.
-    fn keystream(&self) -> Vec<Term> {
-        let s = &self.s;
-        let lanes = 0..self.degree();
-        if s.len() == 8 {
-            let z0 = lanes.clone().map(|l| xor(xor(s[6][l], s[1][l]), and(s[2][l], s[3][l])));
-            let z1 = lanes.clone().map(|l| xor(xor(s[2][l], s[5][l]), and(s[6][l], s[7][l])));
-            z0.chain(z1).collect()
-        } else {
-            lanes.map(|l| xor(xor(s[1][l], s[4][l]), xor(s[5][l], and(s[2][l], s[3][l])))).collect()
-        }
-    }
-
-    /// Absorbs data padded with zeros, and returns its ciphertext, padded as well.
-    fn encrypt(&mut self, data: &[Term], len: usize) -> Vec<Term> {
-        let (degree, blocks) = (self.degree(), self.blocks() * self.degree());
-        let mut out = Vec::new();
-        for step in 0..len.div_ceil(16 * blocks) {
-            let m = |at: usize| padded(data, step * blocks + at, len);
-            let c: Vec<Term> =
-                self.keystream().into_iter().enumerate().map(|(at, z)| xor(m(at), z)).collect();
-            for at in 0..blocks {
-                if len > 16 * (step * blocks + at) {
-                    out.push(padded(&c, at, len - 16 * step * blocks));
-                }
-            }
-            self.update(|b, l| m(b * degree + l));
-        }
-        out
-    }
-
-    fn absorb(&mut self, data: &[Term], len: usize) {
-        self.encrypt(data, len);
-    }
-
-    /// The seven updates of Finalize (§3.2.7, §4.2.7).
-    fn mix(&mut self, lengths: Term) {
-        let t: Vec<Term> = self.s[if self.s.len() == 8 { 2 } else { 3 }].clone();
-        for _ in 0..7 {
-            self.update(|_, l| xor(t[l], lengths));
-        }
-    }
-
-    /// Returns the tag of a lane.
-    fn tag(&self, l: usize, tag_len: usize) -> Vec<Term> {
-        let sum =
-            |words: core::ops::Range<usize>| words.fold(ZERO, |sum, i| xor(sum, self.s[i][l]));
-        match (self.s.len(), tag_len) {
-            (8, 16) => std::vec![sum(0..7)],
-            (8, _) => std::vec![sum(0..4), sum(4..8)],
-            (_, 16) => std::vec![sum(0..6)],
-            _ => std::vec![sum(0..3), sum(3..6)],
-        }
-    }
-
-    /// Finalize (§3.2.7, §4.2.7, §5.4.5, §5.5.5), lengths in bytes.
-    fn finalize(mut self, ad_len: usize, msg_len: usize, tag_len: usize) -> Vec<Term> {
-        self.mix(le64_le64(8 * ad_len, 8 * msg_len));
-        let tags = (0..self.degree()).map(|l| self.tag(l, tag_len));
-        tags.reduce(|a, b| a.iter().zip(b).map(|(a, b)| xor(*a, b)).collect()).unwrap()
-    }
-
-    /// FinalizeMac (§8).
-    fn finalize_mac(mut self, data_len: usize, tag_len: usize) -> Vec<Term> {
-        self.mix(le64_le64(8 * data_len, 8 * tag_len));
-        let degree = self.degree();
-        let skipped = if self.s.len() == 8 && tag_len == 16 { 0 } else { 1 };
-        let tags: Vec<Term> = (skipped..degree).flat_map(|l| self.tag(l, tag_len)).collect();
-        let mut first = Self { s: self.s.iter().map(|word| std::vec![word[0]]).collect() };
-        if degree > 1 {
-            for blocks in tags.chunks_exact(self.blocks()) {
-                first.update(|b, _| blocks[b]);
-            }
-            first.mix(le64_le64(degree, 8 * tag_len));
-        }
-        first.tag(0, tag_len)
-    }
+/// A length in bits.
+fn bits(len: usize) -> u64 {
+    8 * len as u64
 }
 
 /// Returns memory with these blocks, and two more after them.
@@ -226,7 +86,7 @@ fn flaw(
         |first: u32, n: usize| -> Vec<Term> { (0..n as u32).map(|i| input(first + i)).collect() };
     let (k, n) = (inputs(0, key_blocks), inputs(2, key_blocks));
     let (ad, msg) = (inputs(10_000, ad_len.div_ceil(16)), inputs(20_000, len.div_ceil(16)));
-    let msg: Vec<Term> = (0..msg.len()).map(|i| padded(&msg, i, len)).collect();
+    let msg = padded(&msg, len);
     let (key, nonce, ad_memory, msg_memory) = (memory(&k), memory(&n), memory(&ad), memory(&msg));
     let bytes = |memory: &[[u8; 16]]| memory.as_ptr().cast::<u8>();
     let none = || std::vec![[0xee; 16]; msg.len() + 2];
@@ -236,26 +96,26 @@ fn flaw(
     // SAFETY: the kernels called below need no CPU features. Buffers have whole blocks wherever
     // they have bytes. The memory has room for a state of the numbers of sixteen blocks per lane.
     unsafe {
-        let is = |state: &mut Memory, standard: &Standard| {
+        let is = |state: &mut Memory, standard: &State<Term>| {
             let mut out = std::vec![[0xee; 16]; words * degree + 2];
             (kernels.state.words)(state.ptr(), degree, out.as_mut_ptr().cast());
-            holds(&out, &standard.s.concat())
+            holds(&out, &standard.v.concat())
         };
         if degree == 1 {
             let own = memory(&[input(99)]);
             (kernels.state.init)(state.ptr(), degree, bytes(&key), bytes(&nonce), bytes(&own));
-            if !is(&mut state, &Standard::init(&k, &n, degree, Some(input(99)))) {
+            if !is(&mut state, &init(&k, &n, degree, Some(input(99)))) {
                 return Some("init with a context");
             }
         }
         (kernels.state.init)(state.ptr(), degree, bytes(&key), bytes(&nonce), core::ptr::null());
-        let mut standard = Standard::init(&k, &n, degree, None);
+        let mut standard = init(&k, &n, degree, None);
         if !is(&mut state, &standard) {
             return Some("init");
         }
         let data = Data { src: bytes(&ad_memory), dst: core::ptr::null_mut(), len: ad_len };
         (kernels.state.advance)(state.ptr(), degree, Work::Absorb, &data);
-        standard.absorb(&ad, ad_len);
+        standard.absorb(&padded(&ad, ad_len));
         if !is(&mut state, &standard) {
             return Some("absorb");
         }
@@ -272,7 +132,7 @@ fn flaw(
                 tag.as_mut_ptr().cast(),
                 tag_len,
             );
-            let expected = standard.clone().finalize_mac(ad_len, tag_len);
+            let expected = standard.clone().finalize_mac(bits(ad_len), tag_len);
             if !holds(&tag, &expected) {
                 return Some("finalize_mac");
             }
@@ -298,17 +158,17 @@ fn flaw(
         }
         let mut out = std::vec![[0xee; 16]; words * degree + 2];
         (kernels.state.keystream)(state.ptr(), degree, out.as_mut_ptr().cast());
-        if !holds(&out, &standard.keystream()) {
+        if !holds(&out, &standard.z()) {
             return Some("keystream");
         }
         // The same state, rebuilt from its words.
         (kernels.state.words)(state.ptr(), degree, out.as_mut_ptr().cast());
         let mut state = Memory::new();
         (kernels.state.resume)(state.ptr(), degree, bytes(&out));
-        let ct = standard.encrypt(&msg, len);
+        let ct = standard.enc(&msg, len);
         let ct_memory = memory(&ct);
-        let tags =
-            [16, 32].map(|tag_len| (tag_len, standard.clone().finalize(ad_len, len, tag_len)));
+        let tags = [16, 32]
+            .map(|tag_len| (tag_len, standard.clone().finalize(bits(ad_len), bits(len), tag_len)));
 
         for in_place in [false, true] {
             for (direction, from, to, what) in [
@@ -394,11 +254,11 @@ fn flaw_of_batch(
             };
             let (k, n) = (inputs(0, key_blocks), inputs(2, key_blocks));
             let (ad, msg) = (inputs(10_000, ad_len.div_ceil(16)), inputs(20_000, len.div_ceil(16)));
-            let msg: Vec<Term> = (0..msg.len()).map(|i| padded(&msg, i, len)).collect();
-            let mut standard = Standard::init(&k, &n, degree, None);
-            standard.absorb(&ad, ad_len);
-            let ct = standard.encrypt(&msg, len);
-            let tag = standard.finalize(ad_len, len, tag_len);
+            let msg = padded(&msg, len);
+            let mut standard = init(&k, &n, degree, None);
+            standard.absorb(&padded(&ad, ad_len));
+            let ct = standard.enc(&msg, len);
+            let tag = standard.finalize(bits(ad_len), bits(len), tag_len);
             let inputs = [memory(&k), memory(&n), memory(&ad)];
             kept.push((inputs, memory(&msg), memory(&[]), msg, ct, tag));
             let (inputs, buffer, tag, ..) = kept.last_mut().unwrap();

@@ -33,6 +33,8 @@ use std::string::String;
 use std::thread_local;
 use std::vec::Vec;
 
+pub(super) use palladion_reference::gf_mul as product;
+
 // The proofs are about source code, so one CPU is enough; emulated ones run `operations.rs`.
 #[cfg_attr(palladion_test_reduced, allow(dead_code))]
 mod bits;
@@ -182,35 +184,6 @@ fn survivors(what: &str, at_least: usize, found: impl Fn() -> bool) -> BTreeSet<
     std::println!("{what}: {places} operations, {planted} faults; not found: {survivors:?}");
     assert!(places >= at_least, "{what}: {places} operations");
     survivors
-}
-
-/// Multiplies in GF(2^8) modulo x^8 + x^4 + x^3 + x + 1 (FIPS 197).
-pub(super) fn product(a: u8, b: u8) -> u8 {
-    let mut product = 0u16;
-    for i in 0..8 {
-        if b >> i & 1 == 1 {
-            product ^= u16::from(a) << i;
-        }
-    }
-    for i in (8..15).rev() {
-        if product >> i & 1 == 1 {
-            product ^= 0x11b << (i - 8);
-        }
-    }
-    product as u8
-}
-
-/// The S-box (FIPS 197): the inverse, with 0 for 0, then for each bit `b(i) + b(i + 4) + b(i + 5) +
-/// b(i + 6) + b(i + 7) + c(i)`.
-pub(super) fn s_box() -> [u8; 256] {
-    core::array::from_fn(|x| {
-        let b = (0..=255).find(|y| product(x as u8, *y) == 1).unwrap_or(0);
-        let bit = |i: usize| (b >> (i % 8)) & 1;
-        let affine = |i: usize| {
-            bit(i) ^ bit(i + 4) ^ bit(i + 5) ^ bit(i + 6) ^ bit(i + 7) ^ ((0b0110_0011 >> i) & 1)
-        };
-        (0..8).fold(0, |y, i| y | affine(i) << i)
-    })
 }
 
 /// Returns the bytes that a byte of the round's result depends on, with their factors in MixColumns

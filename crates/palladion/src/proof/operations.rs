@@ -7,8 +7,10 @@ extern crate std;
 use core::fmt::Debug;
 use std::vec::Vec;
 
+use palladion_reference::SBOX;
+
 use super::bits::{Abstract, Lanes, Word32, Word64};
-use super::{mixed_from, product, s_box, with_room};
+use super::{mixed_from, product, with_room};
 use crate::block::{Blocks, MAX_LANES, Word};
 use crate::soft::bitsliced::Cells;
 use crate::soft::byte_planes::Register;
@@ -161,7 +163,7 @@ unsafe fn permutes<B: Permute, const L: usize>(what: &str) {
 /// The CPU has the features of the implementation.
 #[allow(dead_code)] // unused on CPUs without such vectors
 unsafe fn aes<W: Word>(what: &str) {
-    let s_box = s_box();
+    let s_box = SBOX;
     let values = values();
     for (x, k) in values.iter().zip(values.iter().rev()) {
         let mut out = Vector::from([0; 16 * MAX_LANES]);

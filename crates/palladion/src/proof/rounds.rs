@@ -8,11 +8,13 @@
 extern crate std;
 use std::vec::Vec;
 
+use palladion_reference::SBOX;
+
 use super::bits::{
     self, Abstract, Bit, Lanes, Word32, Word64, and, constant, load_block, of_byte, store_block,
     xor,
 };
-use super::{mixed_from, plant, product, prove, s_box, survivors};
+use super::{mixed_from, plant, product, prove, survivors};
 use crate::block::{Blocks, MAX_LANES, Word};
 use crate::machine::{Machine, Rows, Work};
 use crate::memory::Direction;
@@ -99,14 +101,14 @@ macro_rules! circuits_are_right {
         /// on the byte at its place is not assumed: it equals a function of that byte.
         #[test]
         fn every_circuit_is_the_s_box() {
-            let s_box = s_box();
+            let s_box = SBOX;
             $(assert!(is_s_box::<$circuit, 32>(&s_box), $name);)*
         }
 
         /// A gate that only returns its first operand is found, whichever it is.
         #[test]
         fn every_gate_counts() {
-            let s_box = s_box();
+            let s_box = SBOX;
             $(
                 let cost = <$circuit>::COST;
                 let gates = cost.and + cost.or + cost.xor + cost.not;
@@ -352,7 +354,7 @@ fn columns_move_by_rotation_as_without() {
 
 /// Looks for differences in all machines that are made of words of bits.
 fn flaws() -> Vec<(&'static str, Option<&'static str>)> {
-    let s_box = &s_box();
+    let s_box = &SBOX;
     let mut flaws = std::vec![
         ("32 bits, AEGIS-128", flaw::<Bitsliced<Word32, 4, 2>>(s_box, fill::<4, 2, 32>)),
         ("32 bits, AEGIS-256", flaw::<Bitsliced<Word32, 4, 1>>(s_box, fill::<4, 1, 32>)),
@@ -399,7 +401,7 @@ fn bitsliced_steps_are_those_of_the_standard_for_all_values() {
 #[test]
 fn planted_faults_are_found() {
     fn check<S: Sliced>(name: &str, unused: impl Fn(&mut S) + Copy) {
-        let s_box = &s_box();
+        let s_box = &SBOX;
         let survivors = survivors(name, 10, || flaw(s_box, unused).is_some());
         assert!(survivors.is_empty(), "{name}: {survivors:?}");
     }
@@ -480,7 +482,7 @@ where
 #[test]
 fn rounds_by_shuffles_are_those_of_the_standard_for_all_values() {
     prove(|| {
-        let s_box = &s_box();
+        let s_box = &SBOX;
         assert_eq!(flaw_of_shuffles::<1>(s_box), None);
         assert_eq!(flaw_of_shuffles::<2>(s_box), None);
         // The comparison depends on more than the form: another S-box is another function.

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::thread_local;
 use std::vec::Vec;
 
+use palladion_reference::{Aegis, AesBlock, Family, State};
+
 use super::{Stored, faulty, read, write};
 use crate::block::sum::AddsFirst;
 use crate::block::{Blocks, Halves, MAX_LANES, Vector, Word};
@@ -88,10 +90,6 @@ pub(super) fn input(number: u32) -> Term {
     with_sums(|sums| sums.sum(0, std::vec![(Symbol::Input(number), 16)]))
 }
 
-pub(super) fn constant(bytes: [u8; 16]) -> Term {
-    with_sums(|sums| sums.sum(u128::from_le_bytes(bytes), Vec::new()))
-}
-
 pub(super) fn xor(a: Term, b: Term) -> Term {
     if a == ZERO {
         return b;
@@ -127,9 +125,22 @@ pub(super) fn and(a: Term, b: Term) -> Term {
     with_sums(|sums| sums.sum(0, std::vec![(Symbol::And(a.min(b), a.max(b)), 16)]))
 }
 
-/// AESRound; the round key is added last.
-pub(super) fn aes(input: Term, round_key: Term) -> Term {
-    xor(with_sums(|sums| sums.sum(0, std::vec![(Symbol::Aes(input), 16)])), round_key)
+impl AesBlock for Term {
+    fn constant(bytes: [u8; 16]) -> Self {
+        with_sums(|sums| sums.sum(u128::from_le_bytes(bytes), Vec::new()))
+    }
+    fn xor(self, other: Self) -> Self {
+        xor(self, other)
+    }
+    fn and(self, other: Self) -> Self {
+        and(self, other)
+    }
+    fn aes_round(self, rk: Self) -> Self {
+        xor(with_sums(|sums| sums.sum(0, std::vec![(Symbol::Aes(self), 16)])), rk)
+    }
+    fn truncate(self, len: usize) -> Self {
+        truncate(self, len)
+    }
 }
 
 /// Returns the first bytes, followed by zeros.
@@ -154,7 +165,7 @@ pub(super) unsafe fn load(src: *const u8) -> Term {
     // SAFETY: the caller promises 16 readable bytes.
     match unsafe { read(src, 1) } {
         Stored::Number(number) => Term(number as u32),
-        Stored::Bytes(bytes) => constant(bytes),
+        Stored::Bytes(bytes) => Term::constant(bytes),
     }
 }
 
@@ -283,8 +294,8 @@ unsafe impl<const L: usize, const SPILLS: bool> Word for Terms<L, SPILLS> {
     #[track_caller]
     fn aes(self, round_key: Self) -> Self {
         Self(either(
-            core::array::from_fn(|l| aes(self.0[l], round_key.0[l])),
-            core::array::from_fn(|l| aes(round_key.0[l], self.0[l])),
+            core::array::from_fn(|l| self.0[l].aes_round(round_key.0[l])),
+            core::array::from_fn(|l| round_key.0[l].aes_round(self.0[l])),
         ))
     }
 }
@@ -314,48 +325,35 @@ unsafe impl<const L: usize, const SPILLS: bool, const N: usize> Loops<N> for Ter
         self
     }
     unsafe fn run_steps(s: &mut [Self; N], work: Work, rows: Rows, steps: usize) {
+        let mut state = state(&s.map(|word| word.0));
         let count = if N == 8 { 2 } else { 1 };
         for i in 0..steps {
             let rows = rows.at(i * count * rows.row);
-            let mut m = [Self([ZERO; L]); 2];
-            for (b, m) in m.iter_mut().take(count).enumerate() {
-                // SAFETY: the caller promises the steps.
-                *m = unsafe { Blocks::load(rows.src.wrapping_add(b * rows.row)) };
-            }
-            if let Work::Crypt(direction) = work {
-                let z = |l: usize, b: usize| {
-                    let word = |i: usize| s[i].0[l];
-                    match (count, b) {
-                        (2, 0) => xor(xor(word(1), word(6)), and(word(2), word(3))),
-                        (2, _) => xor(xor(word(2), word(5)), and(word(6), word(7))),
-                        _ => xor(xor(word(1), xor(word(4), word(5))), and(word(2), word(3))),
-                    }
-                };
-                for b in 0..count {
-                    let out = Self(core::array::from_fn(|l| xor(m[b].0[l], z(l, b))));
-                    // SAFETY: the caller promises the steps.
-                    unsafe { out.store(rows.dst.wrapping_add(b * rows.row)) };
-                    if direction == Direction::Decrypt {
-                        m[b] = out;
-                    }
+            // SAFETY: the caller promises the steps.
+            let row = |b: usize| unsafe { Self::load(rows.src.wrapping_add(b * rows.row)) }.0;
+            let m: Vec<Term> = (0..count).flat_map(row).collect();
+            let output = match work {
+                Work::Absorb => {
+                    state.update(&m);
+                    continue;
                 }
+                Work::Crypt(Direction::Encrypt) => state.enc(&m, 16 * m.len()),
+                Work::Crypt(Direction::Decrypt) => state.dec(&m, 16 * m.len()),
+            };
+            for (b, row) in output.as_chunks().0.iter().enumerate() {
+                // SAFETY: the caller promises the steps.
+                unsafe { Self(*row).store(rows.dst.wrapping_add(b * rows.row)) };
             }
-            *s = updated(*s, m);
         }
+        *s = core::array::from_fn(|i| Self(state.v[i][..].try_into().unwrap()));
     }
 }
 
-/// Update of the standard.
-fn updated<const L: usize, const SPILLS: bool, const N: usize>(
-    s: [Terms<L, SPILLS>; N],
-    m: [Terms<L, SPILLS>; 2],
-) -> [Terms<L, SPILLS>; N] {
-    core::array::from_fn(|i| {
-        Terms(core::array::from_fn(|l| {
-            let message = if i % 4 == 0 && (N == 8 || i == 0) { m[i / 4].0[l] } else { ZERO };
-            aes(s[(i + N - 1) % N].0[l], xor(s[i].0[l], message))
-        }))
-    })
+/// Returns the standard's state with these words.
+fn state<const L: usize>(words: &[[Term; L]]) -> State<Term> {
+    let family = if words.len() == 8 { Family::Aegis128 } else { Family::Aegis256 };
+    let v = words.iter().map(|word| word.to_vec()).collect();
+    State { aegis: Aegis::new(family, L), v }
 }
 
 // SAFETY: no CPU features are needed. It holds no real secrets.
@@ -370,6 +368,12 @@ unsafe impl Halves for Terms<2> {
 /// bitsliced machines compute such steps; the code they share is proved with this machine.
 #[derive(Clone, Copy)]
 pub(super) struct Ideal<const L: usize, const BLOCKS: usize>([[Term; L]; 8]);
+
+impl<const L: usize, const BLOCKS: usize> Ideal<L, BLOCKS> {
+    fn state(&self) -> State<Term> {
+        state(&self.0[..if BLOCKS == 2 { 8 } else { 6 }])
+    }
+}
 
 // SAFETY: no CPU features are needed. It holds no real secrets.
 unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
@@ -400,26 +404,15 @@ unsafe impl<const L: usize, const BLOCKS: usize> Sliced for Ideal<L, BLOCKS> {
         }));
     }
     fn update(&mut self, m: &Self::Step) {
-        let (s, count) = (self.0, if BLOCKS == 2 { 8 } else { 6 });
-        for i in 0..count {
-            for l in 0..L {
-                let message = if i % 4 == 0 && i / 4 < BLOCKS { m[i / 4].0[l] } else { ZERO };
-                self.0[i][l] = aes(s[(i + count - 1) % count][l], xor(s[i][l], message));
-            }
+        let mut state = self.state();
+        state.update(&m.map(|row| row.0).concat());
+        for (to, word) in self.0.iter_mut().zip(state.v) {
+            *to = word.try_into().unwrap();
         }
     }
     fn add_keystream(&self, m: &Self::Step) -> Self::Step {
-        let s = &self.0;
-        core::array::from_fn(|b| {
-            Terms(core::array::from_fn(|l| {
-                let z = match (BLOCKS, b) {
-                    (2, 0) => xor(xor(s[1][l], s[6][l]), and(s[2][l], s[3][l])),
-                    (2, _) => xor(xor(s[2][l], s[5][l]), and(s[6][l], s[7][l])),
-                    _ => xor(xor(s[1][l], xor(s[4][l], s[5][l])), and(s[2][l], s[3][l])),
-                };
-                xor(m[b].0[l], z)
-            }))
-        })
+        let z = self.state().z();
+        core::array::from_fn(|b| m[b].xor(Terms(z[b * L..][..L].try_into().unwrap())))
     }
     fn words_at(&self, at: usize) -> Self::Step {
         core::array::from_fn(|b| Terms(self.0[at + 4 * b]))

@@ -20,7 +20,7 @@ use crate::common::{
     Random, assert_fails, for_each_backend, for_each_mac, for_each_variant, macs, reduced, variants,
 };
 use palladion::{Error, MAX_LEN};
-use palladion_reference::State;
+use palladion_reference::{State, blocks};
 
 /// The fills and lengths to test: all or, if reduced, some of them and those around blocks and
 /// steps.
@@ -284,10 +284,8 @@ fn limit(variant: &dyn Variant) {
                 .collect();
             let mut expected = State { aegis, v };
             let used = (MAX_LEN % rate as u64) as usize;
-            let mut padded = step[..used].to_vec();
-            padded.resize(rate, 0);
-            expected.absorb(&padded); // the limit is not a multiple of any rate
-            let expected = expected.finalize(8 * MAX_LEN, 8 * MAX_LEN, 32);
+            expected.absorb(&blocks(&step[..used])); // the limit is not a multiple of any rate
+            let expected = expected.finalize(8 * MAX_LEN, 8 * MAX_LEN, 32).concat();
             assert_eq!(last.finalize(32), Ok(expected), "{room} bytes of room");
         }
     });

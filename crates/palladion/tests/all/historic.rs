@@ -6,7 +6,7 @@ use crate::common::{Random, flipped, for_each_backend, framed, known_answers, un
 use palladion::historic::{Aegis128X, Aegis256X, TagForm, dec_128l, dec_256, enc_128l, enc_256};
 use palladion::{Aegis128L, Aegis256, Error, Key128, Key256, Nonce128, Nonce256, Tag};
 use palladion_reference::historic::{TagWords, ctx, encrypt, encrypt_with_context};
-use palladion_reference::{self as reference, Family, State};
+use palladion_reference::{self as reference, Family, State, blocks};
 
 /// The three modes to test, behind one interface.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -167,14 +167,10 @@ fn encrypt_with_many_lanes(mode: Mode, nu: u32, input: [&[u8]; 4]) -> (Vec<u8>, 
     let aegis = reference::Aegis { family: mode.family(), degree: nu as usize };
     let contexts: Vec<[u8; 16]> = (0..nu).map(|lane| u128::from(lane).to_le_bytes()).collect();
     assert!(nu > 256 || contexts == ctx(nu as usize));
-    let mut state = State::init_with_ctx(aegis, key, iv, &contexts);
-    for step in ad.chunks(aegis.rate()) {
-        let mut step = step.to_vec();
-        step.resize(aegis.rate(), 0);
-        state.absorb(&step);
-    }
-    let ct = msg.chunks(aegis.rate()).flat_map(|step| state.enc_partial(step)).collect();
-    let mut tag = state.finalize(8 * ad.len() as u64, 8 * msg.len() as u64, 16);
+    let mut state = State::init_with_ctx(aegis, &blocks(key), &blocks(iv), &contexts);
+    state.absorb(&blocks(ad));
+    let ct = state.encrypt(msg);
+    let mut tag = state.finalize(8 * ad.len() as u64, 8 * msg.len() as u64, 16).concat();
     if mode == Five128 {
         for word in state.v[5..7].iter().flatten() {
             tag.iter_mut().zip(word).for_each(|(a, b)| *a ^= b);
