@@ -51,6 +51,8 @@ type Work<'a> = &'a mut dyn FnMut(Option<&Path>, &str, &mut Batch<'_>) -> Result
 struct Counts {
     done: usize,
     up_to_date: usize,
+    /// Inputs of those that `--rm` did not delete.
+    kept: usize,
     newer: usize,
     /// Outputs that are for another key or another place than new files.
     unlike: usize,
@@ -226,7 +228,10 @@ impl<'a> Batch<'a> {
         let len = found.as_ref().map_or(0, Metadata::len);
         let input = named.zip(found.as_ref());
         match input.and_then(|(path, found)| self.naming.existing(path, found)) {
-            Some(Existing::UpToDate) => self.counts.up_to_date += 1,
+            Some(Existing::UpToDate) => {
+                self.counts.up_to_date += 1;
+                self.counts.kept += usize::from(self.naming.deletes());
+            }
             Some(Existing::Newer(output)) => {
                 self.counts.newer += 1;
                 tell(&format!(
@@ -275,7 +280,14 @@ impl<'a> Batch<'a> {
         if let Some(failure) = self.naming.passed_over(mem::take(&mut self.counts.passed_over)) {
             self.tell(failure);
         }
-        if self.counts.newer + self.counts.unlike > 0 {
+        if self.counts.kept > 0 {
+            tell(&format!(
+                "warning: {} inputs are kept, because their outputs were there: to delete them, \
+                 use --rm with --force, and not --skip-existing",
+                self.counts.kept
+            ));
+        }
+        if self.counts.newer + self.counts.unlike + self.counts.kept > 0 {
             self.failure.get_or_insert(Failure::usage("").told());
         }
         self.naming.say_leftovers();

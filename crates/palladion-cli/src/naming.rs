@@ -186,6 +186,11 @@ impl<'a> Naming<'a> {
         self.args.force || self.args.skip_existing
     }
 
+    /// Returns whether inputs are deleted once their outputs are on disk.
+    pub fn deletes(&self) -> bool {
+        self.args.rm
+    }
+
     /// What the inputs become.
     pub fn done(&self) -> &'static str {
         if self.is_encrypted { "decrypted" } else { "encrypted" }

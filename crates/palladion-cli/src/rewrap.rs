@@ -297,16 +297,23 @@ impl Change<'_> {
                 tell(&format!("warning: {name}: no {what} opens it any longer"));
             }
         }
-        let recipients = |slots: &[&Slot], others: &[&Slot]| -> usize {
+        let recipients = |slots: &[&Slot], others: &[&Slot]| {
             let age = slots.iter().filter(|slot| slot.kind() == SlotKind::Age);
             let changed = age.filter(|slot| !others.contains(slot));
-            changed.filter_map(|slot| Some(stanza_types(slot.body()).ok()?.len())).sum()
+            let count = |slot: &&Slot| stanza_types(slot.body()).map_or(0, |types| types.len());
+            changed.map(count).max().unwrap_or(0)
         };
-        if self.replaces() && recipients(&old, &new) > recipients(&new, &old).max(1) {
-            tell(&format!(
-                "warning: {name}: other recipients shared the slot that was replaced: name them \
-                 too, with --add"
-            ));
+        // Which of them are the user's own, or named again, cannot be told.
+        let shared = recipients(&old, &new);
+        if self.replaces() && shared > 1 {
+            let says = format!(
+                "{name}: the slot that was replaced was for {shared} recipients: those who are \
+                 not among the new ones cannot open the file any longer"
+            );
+            match shared > recipients(&new, &old) {
+                true => tell(&format!("warning: {says}")),
+                false => note(&format!("note: {says}")),
+            }
         }
         if self.removes() && new.len() == 1 {
             tell(&format!(
@@ -387,8 +394,8 @@ impl Change<'_> {
         let types = age.filter_map(|slot| stanza_types(slot.body()).ok()).flatten();
         match check_mixing(types) {
             Err(_) if !*repair => Err(Error::CannotChangeSlots(
-                "quantum-safe recipients (age1pq1…) cannot share a file with others: name all \
-                 recipients again, with --only",
+                "quantum-safe recipients (age1pq1…) cannot share a file with others: to replace \
+                 their slot, leave out --add and name an identity of it with -i, or use --remove N",
             )),
             _ => Ok(slots),
         }

@@ -212,9 +212,16 @@ fn changed_recipients() {
     // Others that shared a slot have to be named again.
     bench.ok("encrypt -fq -i bob -i eve in");
     let said = bench.says(&format!("rewrap -i bob --to-recipient {bob} in.pld"));
-    assert!(said.contains("warning: \"in.pld\": other recipients shared the slot"), "{said}");
-    let said = bench.says(&format!("rewrap -i bob --to-recipient {bob} in.pld"));
+    let shared = "\"in.pld\": the slot that was replaced was for 2 recipients";
+    assert!(said.contains(&format!("warning: {shared}")), "{said}");
+    bench.says("rewrap -i bob --add --to-recipients-file eve.pub in.pld");
+    let said = bench.says(&format!("rewrap -i bob -i eve --to-recipient {bob} in.pld"));
+    assert!(said.contains("removed: age (X25519), age (X25519)"), "{said}");
     assert!(!said.contains("warning"), "{said}");
+    bench.ok("encrypt -fq -i bob -i eve in");
+    let both = format!("--to-recipient {bob} --to-recipients-file eve.pub");
+    let said = bench.says(&format!("rewrap -i bob {both} in.pld"));
+    assert!(said.contains(&format!("note: {shared}")), "{said}");
     bench.ok("encrypt -fq -i pq in");
     bench.says(&format!("rewrap -ipq --to-key=key --to-recipient {bob} -f in.pld"));
     assert_eq!(openers(&bench), ["bob", "key"]);

@@ -223,6 +223,13 @@ fn what_lost_its_source() {
     let run = bench.run(&back);
     let says = "and kept: 3 (\"back/a/link\", \"back/a/two\", \"back/one\")\n";
     assert!(run.stderr.contains(says), "{run:?}");
+    // Inputs that are skipped are not deleted, which is said.
+    ends(&bench, &to(DECRYPT, "kept", ""), 0, "decrypted: 2, symbolic links copied: 2", &[]);
+    let kept = to(DECRYPT, "kept", "--rm --skip-existing");
+    let says =
+        ["2 inputs are kept, because their outputs were there: to delete them, use --rm with \
+                 --force, and not --skip-existing"];
+    ends(&bench, &kept, 2, "decrypted: 0, up to date: 4", &says);
     // What --rm deletes is no source that was lost.
     let rm = to(DECRYPT, "new", "--rm");
     ends(&bench, &rm, 0, "decrypted: 2, symbolic links copied: 2", &[]);
