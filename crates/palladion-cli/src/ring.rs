@@ -185,6 +185,9 @@ impl Ring {
                     failure.or("use -i IDENTITYFILE")
                 }
                 Some(failure) => failure,
+                None if !(takes(Kind::Key) || takes(Kind::Identity) || takes(Kind::Passphrase)) => {
+                    failed(Error::NoSlot).hint("it has no slot of a kind that is known")
+                }
                 None if takes(Kind::Identity) || has_identity => {
                     let kinds = [
                         (Kind::Key, "-k KEYFILE"),
@@ -198,8 +201,7 @@ impl Ring {
                         .hint(format!("use {}", options.join(" or ")))
                 }
                 None if takes(Kind::Passphrase) => failed(Error::NeedsPassphrase),
-                None if takes(Kind::Key) => failed(Error::NeedsKey),
-                None => failed(Error::NoSlot).hint("it has no slot of a kind that is known"),
+                None => failed(Error::NeedsKey),
             });
         }
         // A slot that costs too much is left out: another may open the file.
