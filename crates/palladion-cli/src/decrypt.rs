@@ -36,9 +36,7 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
         check_one_of(in_out.files.len(), path)?;
         let input = Input::open_as("decrypt each file in it with --recursive, or name them", path)?;
         input.begin();
-        if let Some(place) = naming.place(path)? {
-            ring.place = Some(place);
-        }
+        ring.go_on_to(naming.place(path)?);
         let mut sealed = Sealed::read_input(&input, "export", options.salvage)?;
         if options.salvage
             && let Some(other) = sealed.other_file(&input)
@@ -74,10 +72,8 @@ pub fn run(given: &[Given<'_>], options: &Options<'_>, in_out: &InOutArgs) -> Re
                         })
                         .map(Some),
                     None => {
-                        let is_shown = output.is_terminal() && in_out.output.is_none();
-                        let unfinished = Vec::new();
-                        let writer =
-                            Impatient { input: &input, output: &output, bar, is_shown, unfinished };
+                        let is_named = in_out.output.is_some();
+                        let writer = Impatient::new(&input, &output, is_named, bar);
                         decryptor.run(file, writer).map(|summary| {
                             if let Some(problem) = sealed.check_copies(summary.spare, &input) {
                                 let repair = sealed.repair(summary.bytes, &input);

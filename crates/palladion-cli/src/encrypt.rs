@@ -46,8 +46,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         tell(&format!("warning: to decrypt with so costly a passphrase, use {}", allowing(&kdf)));
     }
     if in_out.skip_existing {
-        let is_own = |source: &Source| source.kind() != Kind::Identity;
-        let own = sources.iter().filter(|source| is_own(source)).map(Source::kind);
+        let own = sources.iter().map(Source::kind).filter(|kind| *kind != Kind::Identity);
         let kinds = own.chain(addressees.first().map(|_| Kind::Identity)).collect();
         let keys = sources.iter_mut().filter(|source| source.kind() == Kind::Key);
         let opens = |source: &mut Source| source.secret()?.keyring(args.bind.as_deref());
@@ -85,13 +84,7 @@ pub fn run(args: &EncryptArgs) -> Result<()> {
         let slots = slots.collect::<Result<Vec<_>>>()?;
         input.begin();
         let mut progress = batch.progress(input.len, label);
-        let writer = Impatient {
-            input: &input,
-            output: &output,
-            bar: progress.bar(),
-            is_shown: false,
-            unfinished: Vec::new(),
-        };
+        let writer = Impatient::new(&input, &output, in_out.output.is_some(), progress.bar());
         let place = args.bind.as_deref().map(str::as_bytes).or(own_place.as_deref());
         let bound;
         let encryptor = match (&secrets[..], &addressees[..], place) {

@@ -12,17 +12,23 @@ use crate::output::Output;
 
 /// Ends the program as soon as a write fails, if another thread may be waiting for input.
 pub struct Impatient<'a> {
-    pub input: &'a Input,
-    pub output: &'a Output,
-    pub bar: ProgressBar,
+    input: &'a Input,
+    output: &'a Output,
+    bar: ProgressBar,
     /// Whether it is a terminal that nobody named. Then only text is written: whoever can encrypt
     /// for the user could send anything to the terminal.
-    pub is_shown: bool,
+    is_shown: bool,
     /// The beginning of a character that the last chunk ended with.
-    pub unfinished: Vec<u8>,
+    unfinished: Vec<u8>,
 }
 
-impl Impatient<'_> {
+impl<'a> Impatient<'a> {
+    /// `is_named` says whether the user named the output.
+    pub fn new(input: &'a Input, output: &'a Output, is_named: bool, bar: ProgressBar) -> Self {
+        let is_shown = !is_named && output.is_terminal();
+        Self { input, output, bar, is_shown, unfinished: Vec::new() }
+    }
+
     /// Returns whether a terminal only shows these bytes, and takes none for a command: UTF-8
     /// without control characters but for white space.
     fn is_text(&mut self, bytes: &[u8]) -> bool {

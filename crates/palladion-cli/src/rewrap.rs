@@ -98,9 +98,7 @@ pub fn run(args: &RewrapArgs) -> Result<()> {
     let count = files.len();
     let result = for_each(files, |file| {
         let (path, place) = file?;
-        if args.bind_to_path {
-            ring.place = place;
-        }
+        ring.go_on_to(place);
         change.file(&path, &mut ring)?;
         set += 1;
         Ok(())
@@ -127,9 +125,7 @@ fn files(args: &RewrapArgs) -> Vec<Result<(PathBuf, Option<Vec<u8>>)>> {
 fn open_one(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()> {
     let mut open = |file: Result<(PathBuf, _)>| {
         let (path, place) = file?;
-        if args.bind_to_path {
-            ring.place = place;
-        }
+        ring.go_on_to(place);
         let file = slots::open(&path)?;
         let copies = slots::read(&file)?;
         let failed = |error| Failure::file(&error, &file.name, &file.name);
@@ -152,8 +148,9 @@ fn open_one(args: &RewrapArgs, ring: &mut Ring, limits: &KdfLimits) -> Result<()
     first.map_or(Ok(()), Err)
 }
 
-/// What opens slots of one file.
-struct Secrets {
+/// One file: what was read of it first, and what opens its slots.
+struct Found<'a> {
+    slots: &'a [Slot],
     /// What the user gave to open it.
     given: Vec<Keyring>,
     /// What opens each of the new slots.
@@ -186,7 +183,7 @@ impl Change<'_> {
             ));
         }
         let (are_same, asks) = (copies.are_same(), ring.asks);
-        let (mut refused, mut found) = (None, None);
+        let (mut refused, mut locked) = (None, None);
         let sealed = Sealed::of_copies(name, copies)
             .map_err(|error| Failure::file(&error, name, "the output"))?;
         let slots = sealed.head.as_ref().map_or(&[][..], Head::slots);
@@ -198,16 +195,16 @@ impl Change<'_> {
         }
         ring.check(&sealed)?;
         let bind =
-            |keyring: &Keyring| ring.place.iter().cloned().fold(keyring.clone(), Keyring::bind);
+            |keyring: &Keyring| ring.place().into_iter().fold(keyring.clone(), Keyring::bind);
         let new = self.new.iter().map(|(_, keyring)| bind(keyring)).collect();
         let given = if self.replaces() { ring.given_keyrings(&sealed)? } else { Vec::new() };
-        let secrets = Secrets { given, new };
+        let file = Found { slots, given, new };
         // The new head, or what opens a file that has to be copied for it.
         let done = ring.unlock(&sealed, name, |keyring| {
             let mut held = None;
             let plan = |rewrap: &Rewrap| {
-                found = Some(rewrap.slots().to_vec());
-                let plan = rewrap.plan(self.slots(rewrap, keyring, &secrets, slots)?)?;
+                locked = Some(rewrap.slots().to_vec());
+                let plan = rewrap.plan(self.slots(rewrap, keyring, &file)?)?;
                 let said = format!("note: {name}: its key slots were changed");
                 held = Some(interrupt::hold_for(move || note(&said))); // for both copies
                 Ok(plan)
@@ -244,13 +241,13 @@ impl Change<'_> {
         let new = match done {
             Ok(new) => new,
             Err(keyring) => {
-                let (new, old) = self.copy(path, name, &keyring, &secrets, slots)?;
-                found = Some(old);
+                let (new, old) = self.copy(path, name, &keyring, &file)?;
+                locked = Some(old);
                 new
             }
         };
         // What another command has changed meanwhile counts as it was then.
-        let slots = found.as_deref().filter(|_| are_same).unwrap_or(slots);
+        let slots = locked.as_deref().filter(|_| are_same).unwrap_or(slots);
         let mut old: Vec<_> = slots.iter().collect();
         let others = sealed.other.iter().flat_map(Head::slots);
         old.extend(others.filter(|slot| !slots.contains(slot)));
@@ -333,60 +330,40 @@ impl Change<'_> {
         !(*add || *only || *repair || self.removes())
     }
 
-    /// The slots that a file shall have. `before` are those that were read first.
+    /// The slots that a file shall have. `keyring` opens it.
     fn slots(
         &self,
         rewrap: &Rewrap,
         keyring: &Keyring,
-        secrets: &Secrets,
-        before: &[Slot],
+        file: &Found<'_>,
     ) -> std::result::Result<Vec<Slot>, Error> {
         let RewrapArgs { only, repair, remove, .. } = self.args;
         // Another program may have changed them meanwhile.
-        if self.removes() && !(rewrap.are_same() && rewrap.slots() == before) {
+        if self.removes() && !(rewrap.are_same() && rewrap.slots() == file.slots) {
             return Err(Error::CannotChangeSlots(
                 "their numbers are not certain: look at them with palladion slots",
             ));
         }
-        let present = rewrap.plan(rewrap.slots().to_vec())?;
-        let own: Vec<_> = [keyring].into_iter().chain(&secrets.given).collect();
-        let new: Vec<_> = secrets.new.iter().collect();
-        let opens = |at: usize, keyrings: &[&Keyring]| {
-            for keyring in keyrings {
-                match present.head().opens_slot(at, keyring, &self.limits) {
-                    Ok(true) => return Ok(true),
-                    Ok(false) => {}
-                    Err(error) => {
-                        let more = match present.head().slots()[at].kind() {
-                            SlotKind::Passphrase(kdf) => format!("; {} allows it", allowing(&kdf)),
-                            _ => String::new(),
-                        };
-                        tell(&format!("slot {}: {error}{more}", at + 1));
-                        return Err(Error::CannotChangeSlots(NOT_TRIED));
-                    }
-                }
-            }
-            Ok(false)
+        let replaced = match self.replaces() {
+            true => self.replaced(rewrap.plan(rewrap.slots().to_vec())?.head(), keyring, file)?,
+            false => Vec::new(),
         };
-        let mut slots = Vec::new();
-        for (at, slot) in rewrap.slots().iter().enumerate() {
-            let is_removed = remove.iter().any(|number| usize::from(*number) == at + 1);
-            let is_replaced = self.replaces() && opens(at, &own)? && !opens(at, &new)?;
-            if !(*only || is_removed || is_replaced) {
-                slots.push(slot.clone());
-            }
-        }
+        let numbered = (1..=u8::MAX).zip(rewrap.slots());
+        let kept = numbered.filter(|(number, _)| {
+            !(*only || remove.contains(number) || replaced.contains(&usize::from(*number)))
+        });
+        let mut slots: Vec<_> = kept.map(|(_, slot)| slot.clone()).collect();
         let keeps_some = !*repair && !slots.is_empty();
-        let before = keeps_some.then(|| rewrap.plan(slots.clone())).transpose()?;
-        if self.removes() && !self.keeps_user {
-            let head = before.as_ref().map(Plan::head);
-            if head.is_none_or(|head| head.open(keyring, &self.limits).is_err()) {
-                return Err(Error::CannotChangeSlots(OWN_SLOT));
-            }
+        let kept = keeps_some.then(|| rewrap.plan(slots.clone())).transpose()?;
+        let is_kept = |keyring| {
+            let head = kept.as_ref().map(Plan::head);
+            head.is_some_and(|head| head.open(keyring, &self.limits).is_ok())
+        };
+        if self.removes() && !self.keeps_user && !is_kept(keyring) {
+            return Err(Error::CannotChangeSlots(OWN_SLOT));
         }
-        for ((new, _), keyring) in self.new.iter().zip(&secrets.new) {
-            let opens = |limits| Some(before.as_ref()?.head().open(keyring, limits).is_ok());
-            if opens(&self.limits) != Some(true) {
+        for ((new, _), keyring) in self.new.iter().zip(&file.new) {
+            if !is_kept(keyring) {
                 slots.push(rewrap.lock(*new)?);
             }
         }
@@ -401,26 +378,73 @@ impl Change<'_> {
         }
     }
 
+    /// The numbers of the slots that the user's secrets open, and no new one has again.
+    fn replaced(
+        &self,
+        head: &Head,
+        keyring: &Keyring,
+        file: &Found<'_>,
+    ) -> std::result::Result<Vec<usize>, Error> {
+        let all: Vec<_> = (1..=head.slots().len()).collect();
+        let mut own = self.opened(head, &all, &file.given)?;
+        if own.is_empty() {
+            // It was typed, or found by default.
+            own = self.opened(head, &all, std::slice::from_ref(keyring))?;
+        }
+        let again = self.opened(head, &own, &file.new)?;
+        own.retain(|number| !again.contains(number));
+        Ok(own)
+    }
+
+    /// Those of these slots that one of the secrets opens.
+    fn opened(
+        &self,
+        head: &Head,
+        numbers: &[usize],
+        keyrings: &[Keyring],
+    ) -> std::result::Result<Vec<usize>, Error> {
+        let mut opened = Vec::new();
+        for &number in numbers {
+            for keyring in keyrings {
+                match head.opens_slot(number - 1, keyring, &self.limits) {
+                    Ok(false) => {}
+                    Ok(true) => {
+                        opened.push(number);
+                        break;
+                    }
+                    Err(error) => {
+                        let more = match head.slots()[number - 1].kind() {
+                            SlotKind::Passphrase(kdf) => format!("; {} allows it", allowing(&kdf)),
+                            _ => String::new(),
+                        };
+                        tell(&format!("slot {number}: {error}{more}"));
+                        return Err(Error::CannotChangeSlots(NOT_TRIED));
+                    }
+                }
+            }
+        }
+        Ok(opened)
+    }
+
     /// Replaces a file by a new one, with room for more slots. Returns the old slots, too.
     fn copy(
         &self,
         path: &Path,
         name: &str,
         keyring: &Keyring,
-        secrets: &Secrets,
-        before: &[Slot],
+        file: &Found<'_>,
     ) -> Result<(Head, Vec<Slot>)> {
         let failed = |error| Failure::file(&error, name, name);
         let cannot = |error| Failure::io("read", name, &error);
         let state = fs::metadata(path).map_err(cannot)?;
         let output = Output::instead_of(path, state.modified().ok())?;
-        let Some(file) = output.replaced() else {
+        let Some(source) = output.replaced() else {
             return Err(Failure::new(format!("cannot read {name}")));
         };
-        let rewrap = Rewrap::new(file, keyring, &self.limits).map_err(failed)?;
+        let rewrap = Rewrap::new(source, keyring, &self.limits).map_err(failed)?;
         let old = rewrap.slots().to_vec();
-        let slots = self.slots(&rewrap, keyring, secrets, before).map_err(failed)?;
-        let head = rewrap.copy(slots, file, output.writer()).map_err(failed)?;
+        let slots = self.slots(&rewrap, keyring, file).map_err(failed)?;
+        let head = rewrap.copy(slots, source, output.writer()).map_err(failed)?;
         // The lock may be on a file that another command has replaced before.
         if !is_unchanged(&state, &fs::metadata(path).map_err(cannot)?) {
             return Err(Failure::new(format!("{name} was changed by another program"))

@@ -41,7 +41,7 @@ pub struct Ring {
     /// What a file may make us spend on its passphrase.
     limits: KdfLimits,
     /// What the files are bound to, or the next one.
-    pub place: Option<Vec<u8>>,
+    place: Option<Vec<u8>>,
     /// Whether a passphrase opened a file, so that it is right for some.
     knows_passphrase: bool,
     /// The kind of the secret that was tried last, which opened the file if one did.
@@ -91,6 +91,16 @@ impl Ring {
             knows_passphrase: false,
             opened: None,
         })
+    }
+
+    /// Goes on to a file, which may have a place of its own.
+    pub fn go_on_to(&mut self, own_place: Option<Vec<u8>>) {
+        self.place = own_place.or(self.place.take());
+    }
+
+    /// What the next file is bound to.
+    pub fn place(&self) -> Option<&[u8]> {
+        self.place.as_deref()
     }
 
     /// Returns whether this secret is one of those given, or in the default key file.
@@ -289,6 +299,7 @@ impl Ring {
             return Ok(Vec::new());
         }
         let _hidden = terminal::Hidden;
+        self.ask_last(sealed);
         let is_beside = self.fitting(sealed).any(|source| !source.is_passphrase());
         let mut asked = 0;
         while is_beside && self.asks && sealed.takes(Kind::Passphrase) && !self.has_typed(sealed)? {

@@ -24,14 +24,12 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
     let files = encrypted_files(files, args.recursive, args.bind_to_path);
     let count = files.len();
     let found = files.iter().filter(|file| file.is_ok()).count();
-    let (mut intact, mut slots) = (0, 0);
+    let (mut intact, mut is_noted) = (0, false);
     let result = for_each(files.into_iter().enumerate(), |(at, file)| {
         let (path, place) = file?;
-        if args.bind_to_path {
-            ring.place = place;
-        }
+        ring.go_on_to(place);
         let label = label(Some(&path), at, count);
-        let checked = verify(args, &mut ring, &path, &label, &mut slots);
+        let checked = verify(args, &mut ring, &path, &label, &mut is_noted);
         intact += usize::from(checked.is_ok());
         let verdict = match &checked {
             Ok(()) => Verdict::Ok,
@@ -49,13 +47,13 @@ pub fn run(args: &VerifyArgs) -> Result<()> {
     result
 }
 
-/// `slots` counts the files with key slots.
+/// `is_noted` says whether it was said of an earlier file what key slots do not prove.
 fn verify(
     args: &VerifyArgs,
     ring: &mut Ring,
     path: &Path,
     label: &str,
-    slots: &mut usize,
+    is_noted: &mut bool,
 ) -> Result<()> {
     check_one_of(args.files.len(), Some(path))?;
     let input = Input::open_as("use --recursive, or name the files in it", Some(path))?;
@@ -74,9 +72,9 @@ fn verify(
         let start = sealed.start(secret, &args.ring.kdf_limits());
         decryptor.run(start.chain(input.reader()), io::sink())
     })?;
-    *slots += usize::from(sealed.head.is_some());
-    if !args.recursive || *slots == 1 {
+    if !(args.recursive && *is_noted) {
         sealed.note_slots(ring.opened);
+        *is_noted = sealed.head.is_some();
     }
     match sealed.check_copies(summary.spare, &input) {
         Some(problem) => Err(Failure::damaged(problem).hint(format!(
